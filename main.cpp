@@ -1,5 +1,5 @@
 #include "commands/cli.h"
 
 int main(int argc, char** argv) {
-  return muster::run_command_line(argc, argv);
+  return muster::commands::run_command_line(argc, argv);
 }

@@ -12,7 +12,7 @@
 #include "base/ascii.h"
 #include "certs/openssl_handles.h"
 
-namespace muster {
+namespace muster::certs {
 namespace {
 
 std::time_t whole_seconds(TimePoint time) {
@@ -270,4 +270,4 @@ Outcome<> verify_chain(std::string_view chain, std::string_view bundle, TimePoin
   return Done{};
 }
 
-}  // namespace muster
+}  // namespace muster::certs

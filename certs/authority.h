@@ -15,7 +15,7 @@
 #include "base/result.h"
 #include "base/secret_text.h"
 
-namespace muster {
+namespace muster::certs {
 
 // X.509 counts whole seconds: `not_before` is rounded down and `not_after` too, so
 // that no certificate lives longer than was asked.
@@ -82,4 +82,4 @@ Outcome<> check_key(const KeyPair& pair);
 // the name too. The error is OpenSSL's reason.
 Outcome<> verify_chain(std::string_view chain, std::string_view bundle, TimePoint at, std::string_view host = {});
 
-}  // namespace muster
+}  // namespace muster::certs

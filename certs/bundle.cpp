@@ -4,7 +4,7 @@
 #include <set>
 #include <vector>
 
-namespace muster {
+namespace muster::certs {
 namespace {
 
 constexpr std::string_view kAuthorityName = "muster-ca";
@@ -216,4 +216,4 @@ bool bundle_contains(std::string_view bundle, std::string_view wanted) {
   return std::all_of(want->begin(), want->end(), [&](const std::string& pem) { return known.contains(pem); });
 }
 
-}  // namespace muster
+}  // namespace muster::certs

@@ -36,7 +36,7 @@
 #include "base/clock.h"
 #include "certs/authority.h"
 
-namespace muster {
+namespace muster::certs {
 
 // Everything that is stored. Empty texts mean "there is none"; nothing is trusted
 // just because it is there.
@@ -109,4 +109,4 @@ std::string bundle_of(const CertificateState& state);
 // Whether `bundle` has every certificate of `wanted`, in any order.
 bool bundle_contains(std::string_view bundle, std::string_view wanted);
 
-}  // namespace muster
+}  // namespace muster::certs

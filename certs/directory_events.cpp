@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace muster {
+namespace muster::certs {
 namespace {
 
 // Links and files that are moved in, made, closed after writing or removed; not
@@ -56,4 +56,4 @@ void DirectoryEvents::wake() {
   eventfd_write(wake_, 1);
 }
 
-}  // namespace muster
+}  // namespace muster::certs

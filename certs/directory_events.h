@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 
-namespace muster {
+namespace muster::certs {
 
 inline constexpr Duration kDirectoryPoll = std::chrono::seconds(10);
 
@@ -39,4 +39,4 @@ class DirectoryEvents {
   int watched_ = -1;
 };
 
-}  // namespace muster
+}  // namespace muster::certs

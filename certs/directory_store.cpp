@@ -10,7 +10,7 @@
 #include "base/encoding.h"
 #include "certs/files.h"
 
-namespace muster {
+namespace muster::certs {
 namespace {
 
 namespace fs = std::filesystem;
@@ -154,4 +154,4 @@ Result<StoreOutcome> DirectoryStore::write(const CertificateState& state, const 
   return StoreOutcome::kWritten;
 }
 
-}  // namespace muster
+}  // namespace muster::certs

@@ -14,7 +14,7 @@
 
 #include "certs/store.h"
 
-namespace muster {
+namespace muster::certs {
 
 // Writers in several processes exclude each other by flock(2) on the file `.lock`.
 class DirectoryStore : public CertificateStore {
@@ -28,4 +28,4 @@ class DirectoryStore : public CertificateStore {
   const std::filesystem::path directory_;
 };
 
-}  // namespace muster
+}  // namespace muster::certs

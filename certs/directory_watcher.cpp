@@ -5,7 +5,7 @@
 #include "certs/authority.h"
 #include "certs/files.h"
 
-namespace muster {
+namespace muster::certs {
 namespace {
 
 Result<ServingCertificate> read_set(const std::filesystem::path& directory, TimePoint now) {
@@ -48,4 +48,4 @@ DirectoryWatcher::Reading DirectoryWatcher::read(TimePoint now) {
   return {current_, ""};
 }
 
-}  // namespace muster
+}  // namespace muster::certs

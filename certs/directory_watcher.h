@@ -17,7 +17,7 @@
 #include "certs/directory_events.h"
 #include "certs/serving_certificate.h"
 
-namespace muster {
+namespace muster::certs {
 
 class DirectoryWatcher {
  public:
@@ -46,4 +46,4 @@ class DirectoryWatcher {
   std::optional<ServingCertificate> current_;
 };
 
-}  // namespace muster
+}  // namespace muster::certs

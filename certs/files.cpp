@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace muster {
+namespace muster::certs {
 namespace {
 
 constexpr size_t kMaxBytes = 1 << 20;
@@ -61,4 +61,4 @@ Outcome<> write_new_file(const std::filesystem::path& path, std::string_view con
   return Done{};
 }
 
-}  // namespace muster
+}  // namespace muster::certs

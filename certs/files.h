@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "base/secret_text.h"
 
-namespace muster {
+namespace muster::certs {
 
 // "<what> <path>: <errno's text>".
 Failure<Error> errno_failure(std::string_view what, const std::filesystem::path& path);
@@ -22,4 +22,4 @@ Result<std::optional<SecretText>> read_file_if_present(const std::filesystem::pa
 // Creates the file with this mode, for any umask, and flushes it to disk.
 Outcome<> write_new_file(const std::filesystem::path& path, std::string_view content, unsigned mode);
 
-}  // namespace muster
+}  // namespace muster::certs

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace muster {
+namespace muster::certs {
 namespace {
 
 constexpr Duration kLongestPoll = std::chrono::seconds(10);
@@ -134,4 +134,4 @@ Duration CertificateManager::poll_interval() const {
   return std::clamp<Duration>(settings_.lifetimes.leaf / 20, kShortestWait, kLongestPoll);
 }
 
-}  // namespace muster
+}  // namespace muster::certs

@@ -24,7 +24,7 @@
 #include "certs/serving_certificate.h"
 #include "certs/store.h"
 
-namespace muster {
+namespace muster::certs {
 
 struct CertificateSettings {
   ServingNames names;
@@ -89,4 +89,4 @@ class CertificateManager {
   std::optional<MonotonicTime> seen_since_;
 };
 
-}  // namespace muster
+}  // namespace muster::certs

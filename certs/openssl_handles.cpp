@@ -2,7 +2,7 @@
 
 #include <openssl/pem.h>
 
-namespace muster {
+namespace muster::certs {
 namespace {
 
 // OpenSSL refuses a null pointer even for no bytes, and an empty view may be one.
@@ -71,4 +71,4 @@ SecretText to_pem(EVP_PKEY* key) {
   return written(bio.get());
 }
 
-}  // namespace muster
+}  // namespace muster::certs

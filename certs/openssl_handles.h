@@ -17,7 +17,7 @@
 #include "base/result.h"
 #include "base/secret_text.h"
 
-namespace muster {
+namespace muster::certs {
 
 using BioPtr = std::unique_ptr<BIO, FreedBy<BIO_free_all>>;
 using BignumPtr = std::unique_ptr<BIGNUM, FreedBy<BN_free>>;
@@ -38,4 +38,4 @@ Result<KeyPtr> parse_key(std::string_view pem);
 std::string to_pem(X509* certificate);
 SecretText to_pem(EVP_PKEY* key);
 
-}  // namespace muster
+}  // namespace muster::certs

@@ -4,7 +4,7 @@
 #include "base/encoding.h"
 #include "certs/store.h"
 
-namespace muster {
+namespace muster::certs {
 
 Result<StoredCertificates> secret_to_state(const nlohmann::json& secret) {
   const std::string name = std::string(string_at(secret, {"metadata", "namespace"})) + "/" +
@@ -44,4 +44,4 @@ nlohmann::json state_to_secret(const CertificateState& state, std::string_view n
   return secret;
 }
 
-}  // namespace muster
+}  // namespace muster::certs

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/secret_text.h"
 
-namespace muster {
+namespace muster::certs {
 
 struct ServingCertificate {
   std::string chain;   // PEM, leaf first
@@ -17,4 +17,4 @@ struct ServingCertificate {
   bool operator==(const ServingCertificate&) const = default;
 };
 
-}  // namespace muster
+}  // namespace muster::certs

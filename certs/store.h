@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "certs/bundle.h"
 
-namespace muster {
+namespace muster::certs {
 
 struct StoredCertificates {
   CertificateState state;
@@ -80,4 +80,4 @@ inline constexpr CertificateField kCertificateFields[] = {
     {"tls.key", nullptr, &CertificateState::leaf, true},
 };
 
-}  // namespace muster
+}  // namespace muster::certs

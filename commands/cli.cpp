@@ -25,7 +25,7 @@
 #include "commands/terminal/cli_choice.h"
 #include "runtime/version.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 // A flag of an earlier version: a user who still sets it gets a message about its replacement.
@@ -71,9 +71,10 @@ void add_serve(CLI::App& app, ServeFlags& flags) {
       ->type_name("FILE");
   serve
       .add_option_function<std::string>(
-          "--record-limit", [&flags](const std::string& text) { flags.record_limit = *parse_recording_limit(text); },
+          "--record-limit",
+          [&flags](const std::string& text) { flags.record_limit = *runtime::parse_recording_limit(text); },
           "How large FILE can become, for example 1Gi; then FILE.1 is the one before; default 256Mi")
-      ->check(parsed_by(parse_recording_limit))
+      ->check(parsed_by(runtime::parse_recording_limit))
       ->type_name("SIZE");
   serve
       .add_option_function<std::string>(
@@ -82,9 +83,9 @@ void add_serve(CLI::App& app, ServeFlags& flags) {
       ->check(parsed_by(parse_duration));
   serve
       .add_option_function<std::string>(
-          "--log-level", [&flags](const std::string& text) { flags.log_level = *parse_log_level(text); },
+          "--log-level", [&flags](const std::string& text) { flags.log_level = *runtime::parse_log_level(text); },
           "debug, info, warning or error")
-      ->check(parsed_by(parse_log_level));
+      ->check(parsed_by(runtime::parse_log_level));
 }
 
 // The commands, and the options that go with each.
@@ -238,7 +239,7 @@ int run_command_line(const std::vector<std::string>& arguments, ReviewStreams st
     return stop(wrong_arguments(app, error));
   }
   if (line.wants_version || app.got_subcommand("version")) {
-    streams.out << version_text();
+    streams.out << runtime::version_text();
     return 0;
   }
   if (app.got_subcommand("serve")) return serve(line.serve_flags);
@@ -264,4 +265,4 @@ int run_command_line(int argc, char** argv) {
   return run_command_line(arguments, {std::cin, std::cout, std::cerr});
 }
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -8,7 +8,7 @@
 #include "runtime/load_settings.h"
 #include "runtime/read_file.h"
 
-namespace muster {
+namespace muster::commands {
 
 void add_manifests(CLI::App& app, ManifestsOptions& options) {
   CLI::App& command = *app.add_subcommand("manifests", "Print the objects that install muster, as YAML");
@@ -31,21 +31,21 @@ int print_manifests(const ManifestsOptions& options, std::ostream& out, std::ost
     err << "muster manifests: " << why << "\n";
     return 2;
   };
-  auto set = parse_manifest_set(options.only);
+  auto set = manifests::parse_manifest_set(options.only);
   if (!set) return unusable("--only: " + set.error().message);
   ManifestsOptions alone;
   alone.only = options.only;
-  if (*set == ManifestSet::kChart && options != alone)
+  if (*set == manifests::ManifestSet::kChart && options != alone)
     return unusable("--only chart prints what every installation by Helm has in common, so it takes no other option");
 
-  ManifestOptions fitted;
+  manifests::ManifestOptions fitted;
   fitted.image = options.image;
   fitted.serves_v1beta1 = options.serves_v1beta1;
   if (!options.own_namespace.empty()) fitted.registration.own_namespace = options.own_namespace;
-  SettingsFlags flags;
+  runtime::SettingsFlags flags;
   flags.config_file = options.config_file;
   flags.given = options.given;
-  auto settings = load_settings(flags, fitted.registration.own_namespace);
+  auto settings = runtime::load_settings(flags, fitted.registration.own_namespace);
   if (!settings) return unusable(settings.error().message);
   const LoadedConfiguration& configuration = settings->configuration;
   const bool native = configuration.muster.jobset_controller == JobSetController::kNative;
@@ -54,20 +54,20 @@ int print_manifests(const ManifestsOptions& options, std::ostream& out, std::ost
   if (configuration.muster.aggregated_visibility)
     fitted.registration.visibility_port = configuration.kueue.visibility_server.bind_port;
   if (!options.config_file.empty()) {
-    fitted.registration = registration_of(*settings, fitted.registration.own_namespace, "", native);
-    auto text = read_file(options.config_file);
+    fitted.registration = runtime::registration_of(*settings, fitted.registration.own_namespace, "", native);
+    auto text = runtime::read_file(options.config_file);
     if (!text) return unusable(text.error().message);
     fitted.configuration = std::move(*text);
   }
-  fitted.rights = rights_for(configuration);
+  fitted.rights = manifests::rights_for(configuration);
   fitted.unqueued_kinds = configuration.muster.unqueued_kinds.value_or(UnqueuedKinds::kWarn);
   fitted.external_frameworks = kinds_with_queue(configuration.kueue);
   // Without a configuration file, the shipped manifests use another name of the Secret than Kueue's default.
-  if (options.config_file.empty()) fitted.rights.secret = kCertificateSecretName;
+  if (options.config_file.empty()) fitted.rights.secret = manifests::kCertificateSecretName;
   fitted.arguments = arguments_of(options.given);
   fitted.registration.url = options.webhook_url;
-  out << print_yaml(manifests(*set, fitted));
+  out << manifests::print_yaml(manifests::manifests(*set, fitted));
   return 0;
 }
 
-}  // namespace muster
+}  // namespace muster::commands

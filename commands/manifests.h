@@ -10,7 +10,7 @@ namespace CLI {
 class App;
 }
 
-namespace muster {
+namespace muster::commands {
 
 struct ManifestsOptions {
   std::string only = "all";
@@ -30,4 +30,4 @@ void add_manifests(CLI::App& app, ManifestsOptions& options);
 // Returns the exit code: 0, or 2 with the reason on `err`.
 int print_manifests(const ManifestsOptions& options, std::ostream& out, std::ostream& err);
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -9,11 +9,11 @@
 #include "runtime/log.h"
 #include "runtime/recording/file_recorder.h"
 
-namespace muster {
+namespace muster::commands {
 
 // Flags of `muster serve`; an unset optional leaves it to the configuration file.
 struct ServeFlags {
-  SettingsFlags settings;
+  runtime::SettingsFlags settings;
 
   std::string kubeconfig, context;
   bool standalone = false;    // no cluster: rules see nothing beyond the review
@@ -28,13 +28,13 @@ struct ServeFlags {
   int workers = 0;  // 0: as many as the machine has cores, at least 2
   Duration shutdown_delay{};
   std::string record_file;  // empty: nothing is recorded
-  uint64_t record_limit = RecordingOptions::kDefaultLimit;
+  uint64_t record_limit = runtime::RecordingOptions::kDefaultLimit;
 
-  LogLevel log_level = LogLevel::kInfo;
+  runtime::LogLevel log_level = runtime::LogLevel::kInfo;
 };
 
 // Serves until SIGTERM or SIGINT, then drains. Returns the process's exit code: 0
 // after an orderly stop, 1 when it could not start, with the reason on stderr.
 int serve(const ServeFlags& flags);
 
-}  // namespace muster
+}  // namespace muster::commands

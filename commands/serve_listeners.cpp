@@ -12,11 +12,11 @@
 #include "server/dashboard_route.h"
 #include "state/metrics/queue_gauges.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 // From flags over file.
-ListenAddresses listen_addresses(const ServeFlags& flags, const Configuration& configuration) {
+runtime::ListenAddresses listen_addresses(const ServeFlags& flags, const Configuration& configuration) {
   const WebhookSettings& webhook = configuration.webhook;
   return {flags.webhook_bind_address.value_or(webhook.host + ":" + std::to_string(webhook.port)),
           flags.health_probe_bind_address.value_or(configuration.health_probe_bind_address),
@@ -39,24 +39,25 @@ size_t worker_count(const ServeFlags& flags) {
 }  // namespace
 
 void ServeProcess::guard_engine() {
-  guard_ = std::make_unique<EngineGuard>(*engine_watch_, clock_,
-                                         EngineGuard::Callbacks{.stuck =
-                                                                    [this](const std::string& step) {
-                                                                      reports_.stuck(step);
-                                                                      leadership_->pause(Leadership::Pause::kStuck);
-                                                                    },
-                                                                .goes_on =
-                                                                    [this] {
-                                                                      reports_.goes_on();
-                                                                      leadership_->resume(Leadership::Pause::kStuck);
-                                                                    }});
+  guard_ = std::make_unique<runtime::EngineGuard>(
+      *engine_watch_, clock_,
+      runtime::EngineGuard::Callbacks{.stuck =
+                                          [this](const std::string& step) {
+                                            reports_.stuck(step);
+                                            leadership_->pause(runtime::Leadership::Pause::kStuck);
+                                          },
+                                      .goes_on =
+                                          [this] {
+                                            reports_.goes_on();
+                                            leadership_->resume(runtime::Leadership::Pause::kStuck);
+                                          }});
 }
 
 std::optional<GaugeReadings> ServeProcess::read_gauges() {
   GaugeReadings readings;
-  EngineLoop* loop = deciding();
-  const bool asked = loop != nullptr && loop->ask([&](const Engine& engine) {
-    readings = {engine.leads(), queue_gauges(engine.state(), engine.decisions(), engine.queue_settings())};
+  runtime::EngineLoop* loop = deciding();
+  const bool asked = loop != nullptr && loop->ask([&](const engine::Engine& engine) {
+    readings = {engine.leads(), state::queue_gauges(engine.state(), engine.decisions(), engine.queue_settings())};
     const auto add = [&](const std::vector<GaugeReading>& more) {
       readings.gauges.insert(readings.gauges.end(), more.begin(), more.end());
     };
@@ -76,46 +77,48 @@ bool ServeProcess::serves_metrics() const {
 Outcome<> ServeProcess::find_webhook_clients() {
   const MusterConfiguration& muster = settings_.configuration.muster;
   if (!muster.webhook_client_ca_file) return Done{};
-  auto file = ClientAuthoritiesFile::open(*muster.webhook_client_ca_file, muster.webhook_client_names);
+  auto file = runtime::ClientAuthoritiesFile::open(*muster.webhook_client_ca_file, muster.webhook_client_names);
   if (!file) return fail(file.error().message);
   webhook_clients_ = std::move(*file);
-  log_info("reviews are answered only to clients with a certificate", {{"file", *muster.webhook_client_ca_file}});
+  runtime::log_info("reviews are answered only to clients with a certificate",
+                    {{"file", *muster.webhook_client_ca_file}});
   return Done{};
 }
 
 Outcome<> ServeProcess::start_serving() {
-  ViewProvider view = [this]() -> ClusterViewPtr {
-    EngineLoop* loop = deciding();
+  server::ViewProvider view = [this]() -> ClusterViewPtr {
+    runtime::EngineLoop* loop = deciding();
     return loop == nullptr ? nullptr : loop->view();
   };
   if (cluster_) {
     authorizer_ = std::make_unique<kube::Authorizer>(cluster_->review_api(), clock_, "", ending_.get_token());
-    explain_authorizer_ = std::make_unique<kube::Authorizer>(cluster_->review_api(), clock_,
-                                                             std::string(kExplainAudience), ending_.get_token());
-    if (flags_.start_estimates) starts_ = make_start_recorder([this] { return deciding(); }, clock_);
+    explain_authorizer_ = std::make_unique<kube::Authorizer>(
+        cluster_->review_api(), clock_, std::string(manifests::kExplainAudience), ending_.get_token());
+    if (flags_.start_estimates) starts_ = runtime::make_start_recorder([this] { return deciding(); }, clock_);
   }
-  const std::optional<Lister> lists = lister();
-  const std::optional<Explainer> explains = explainer();
-  ListenAddresses addresses = listen_addresses(flags_, kueue());
+  const std::optional<server::Lister> lists = lister();
+  const std::optional<server::Explainer> explains = explainer();
+  runtime::ListenAddresses addresses = listen_addresses(flags_, kueue());
   if (settings_.configuration.muster.aggregated_visibility) addresses.visibility = visibility_address(kueue());
   if (!cluster_) view = [empty = std::make_shared<const ClusterView>()] { return empty; };
-  auto serving = Serving::make({.addresses = std::move(addresses),
-                                .tls = kueue().tls,
-                                .workers = worker_count(flags_),
-                                .rules =
-                                    [this] {
-                                      MutexLock lock(mutex_);
-                                      return rules_;
-                                    },
-                                .view = std::move(view),
-                                .metrics_access = metrics_access(),
-                                .explainer = explains,
-                                .lister = lists,
-                                .further = dashboard(lists, explains),
-                                .visibility_on_demand = visibility_on_demand_enabled(kueue()),
-                                .visibility = visibility(lists),
-                                .webhook_clients = webhook_clients_ ? webhook_clients_->clients() : nullptr,
-                                .memory_limit = memory_limit().value_or(kDefaultMemoryLimit)});
+  auto serving =
+      runtime::Serving::make({.addresses = std::move(addresses),
+                              .tls = kueue().tls,
+                              .workers = worker_count(flags_),
+                              .rules =
+                                  [this] {
+                                    MutexLock lock(mutex_);
+                                    return rules_;
+                                  },
+                              .view = std::move(view),
+                              .metrics_access = metrics_access(),
+                              .explainer = explains,
+                              .lister = lists,
+                              .further = dashboard(lists, explains),
+                              .visibility_on_demand = visibility_on_demand_enabled(kueue()),
+                              .visibility = visibility(lists),
+                              .webhook_clients = webhook_clients_ ? webhook_clients_->clients() : nullptr,
+                              .memory_limit = runtime::memory_limit().value_or(server::kDefaultMemoryLimit)});
   if (!serving) return fail(serving.error().message);
   serving_ = std::move(*serving);
   reports_.set_serving(*serving_);
@@ -128,76 +131,78 @@ Outcome<> ServeProcess::start_serving() {
   return serving_->start();
 }
 
-MetricsAccess ServeProcess::metrics_access() {
+server::MetricsAccess ServeProcess::metrics_access() {
   if (!cluster_ || !flags_.metrics_authorization) return {};
   const auto by = [](kube::Authorizer& authorizer) {
     return [&authorizer](std::string_view token) {
-      return decide_access(authorizer, token, {.verb = "get", .path = "/metrics"});
+      return runtime::decide_access(authorizer, token, {.verb = "get", .path = "/metrics"});
     };
   };
   return {by(*authorizer_), by(*explain_authorizer_)};
 }
 
 // With any setting of the metrics, a client of this path must be authenticated.
-std::optional<Explainer> ServeProcess::explainer() {
+std::optional<server::Explainer> ServeProcess::explainer() {
   if (!cluster_) return std::nullopt;
-  return make_explainer(
+  return runtime::make_explainer(
       *explain_authorizer_, [this] { return deciding(); },
       [this] {
         MutexLock lock(mutex_);
-        return reconciler_settings_of(settings_, native_jobsets_, namespace_);
+        return runtime::reconciler_settings_of(settings_, native_jobsets_, namespace_);
       },
       [this] { return cluster_->metrics().watch_ages()->notes(); }, [this] { return start_estimates(); },
       [this](const ObjectKey& key) { return history_.of(key); }, clock_);
 }
 
-std::optional<Lister> ServeProcess::lister() {
+std::optional<server::Lister> ServeProcess::lister() {
   if (!cluster_) return std::nullopt;
-  return make_lister(
+  return runtime::make_lister(
       *explain_authorizer_, [this] { return deciding(); }, clock_, [this] { return start_estimates(); });
 }
 
 // Behind a proxy with login, the tokens are the tokens of the API server itself; tokens for muster alone are
 // also accepted.
-Routes ServeProcess::dashboard(std::optional<Lister> lister, std::optional<Explainer> explainer) {
+server::Routes ServeProcess::dashboard(std::optional<server::Lister> lister,
+                                       std::optional<server::Explainer> explainer) {
   if (!settings_.configuration.muster.dashboard || !lister || !explainer) return {};
   const auto either = [this](std::string_view token, const kube::AccessQuestion& question) {
-    const AuthDecision decision = decide_access(*explain_authorizer_, token, question);
-    return decision == AuthDecision::kUnauthenticated ? decide_access(*authorizer_, token, question) : decision;
+    const server::AuthDecision decision = runtime::decide_access(*explain_authorizer_, token, question);
+    return decision == server::AuthDecision::kUnauthenticated ? runtime::decide_access(*authorizer_, token, question)
+                                                              : decision;
   };
-  lister->authorize = [either](std::string_view token, const ListAccess& access) {
-    return either(token, question_of(access));
+  lister->authorize = [either](std::string_view token, const server::ListAccess& access) {
+    return either(token, runtime::question_of(access));
   };
   explainer->authorize = [either](std::string_view token, std::string_view verb, const ObjectKey& object) {
-    return either(token, question_of(verb, object));
+    return either(token, runtime::question_of(verb, object));
   };
-  log_info("the dashboard is served at the port of the metrics", {{"path", kDashboardPath}});
-  return dashboard_routes(dashboard_files(), std::move(lister), std::move(explainer));
+  runtime::log_info("the dashboard is served at the port of the metrics", {{"path", server::kDashboardPath}});
+  return server::dashboard_routes(dashboard_files(), std::move(lister), std::move(explainer));
 }
 
-std::optional<VisibilityApi> ServeProcess::visibility(const std::optional<Lister>& lister) {
+std::optional<server::VisibilityApi> ServeProcess::visibility(const std::optional<server::Lister>& lister) {
   if (!lister || !settings_.configuration.muster.aggregated_visibility) return std::nullopt;
-  front_proxy_ = std::make_unique<FrontProxyKeeper>(cluster_->api(), cluster_->timing());
-  return make_visibility_api(*authorizer_, *front_proxy_, lister->snapshot);
+  front_proxy_ = std::make_unique<runtime::FrontProxyKeeper>(cluster_->api(), cluster_->timing());
+  return runtime::make_visibility_api(*authorizer_, *front_proxy_, lister->snapshot);
 }
 
 void ServeProcess::start_certificates() {
-  certificates_ = std::make_unique<WebhookCertificates>(
+  certificates_ = std::make_unique<runtime::WebhookCertificates>(
       kueue(),
-      WebhookCertificates::Options{.leaf_lifetime = settings_.configuration.muster.certificate_lifetime,
-                                   .directory = flags_.cert_dir,
-                                   .url = flags_.webhook_url,
-                                   .own_namespace = namespace_,
-                                   .keeps_configurations = flags_.keep_webhook_configurations,
-                                   .api = cluster_ ? &cluster_->api() : nullptr},
+      runtime::WebhookCertificates::Options{.leaf_lifetime = settings_.configuration.muster.certificate_lifetime,
+                                            .directory = flags_.cert_dir,
+                                            .url = flags_.webhook_url,
+                                            .own_namespace = namespace_,
+                                            .keeps_configurations = flags_.keep_webhook_configurations,
+                                            .api = cluster_ ? &cluster_->api() : nullptr},
       clock_,
-      WebhookCertificates::Callbacks{.serve =
-                                         [this](const ServingCertificate& certificate) {
-                                           serving_->set_certificate(certificate.chain, certificate.key,
-                                                                     certificate.expires);
-                                         },
-                                     .issue = [this](const std::string& bundle) { issue_bundle(bundle); }},
+      runtime::WebhookCertificates::Callbacks{.serve =
+                                                  [this](const certs::ServingCertificate& certificate) {
+                                                    serving_->set_certificate(certificate.chain, certificate.key,
+                                                                              certificate.expires);
+                                                  },
+                                              .issue = [this](const std::string& bundle) { issue_bundle(bundle); }},
       ending_.get_token());
 }
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -8,7 +8,7 @@
 #include "runtime/recording/recorded_settings.h"
 #include "runtime/version.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 // The API server handles some hundred writes a second; more parallel writes only wait there.
@@ -63,33 +63,34 @@ void ServeProcess::end_threads() {
 Outcome<> ServeProcess::connect() {
   if (flags_.standalone) {
     MutexLock lock(mutex_);
-    rules_ = std::make_shared<const RuleSettings>(rule_settings_of(settings_, {}, false));
+    rules_ = std::make_shared<const RuleSettings>(runtime::rule_settings_of(settings_, {}, false));
     return Done{};
   }
-  auto cluster = Cluster::connect(
+  auto cluster = runtime::Cluster::connect(
       {flags_.kubeconfig, flags_.context, kueue().client_connection.qps, kueue().client_connection.burst}, clock_);
   if (!cluster) return fail(cluster.error().message + "; without a cluster there is --standalone");
   cluster_ = std::move(*cluster);
-  log_info("credentials found", {{"source", cluster_->source()}});
-  const std::string identity = process_identity();
+  runtime::log_info("credentials found", {{"source", cluster_->source()}});
+  const std::string identity = runtime::process_identity();
   events_ = std::make_unique<kube::EventRecorder>(cluster_->api(), kube::EventOptions{.instance = identity},
                                                   cluster_->observer(), cluster_->timing());
-  leadership_ = std::make_unique<Leadership>(*cluster_, kueue().leader_election, namespace_, identity);
+  leadership_ = std::make_unique<runtime::Leadership>(*cluster_, kueue().leader_election, namespace_, identity);
   queue_metrics_ =
-      std::make_unique<QueueMetrics>(kueue().leader_election.leader_elect, [this] { return read_gauges(); });
+      std::make_unique<server::QueueMetrics>(kueue().leader_election.leader_elect, [this] { return read_gauges(); });
   return Done{};
 }
 
 // On a separate thread: the API server can be slow.
 void ServeProcess::learn(const std::stop_token& stop) {
-  LogThrottle throttle;
+  runtime::LogThrottle throttle;
   const auto waiting = [&](const std::string& why) {
     serving_->set_unsynced(why);
     if (auto repeated = throttle.pass("waiting", clock_.now().monotonic))
-      log_warning("muster waits for the API server, and is not ready", {{"why", why}, {"repeated", *repeated}});
+      runtime::log_warning("muster waits for the API server, and is not ready",
+                           {{"why", why}, {"repeated", *repeated}});
   };
-  const auto learnt = learn_surroundings(cluster_->api(), surroundings_question(settings_.configuration),
-                                         cluster_->timing(), waiting, stop);
+  const auto learnt = runtime::learn_surroundings(
+      cluster_->api(), runtime::surroundings_question(settings_.configuration), cluster_->timing(), waiting, stop);
   if (learnt && *learnt) return keep_away_from_kueue(**learnt, stop);
   if (learnt) return;
   {
@@ -106,13 +107,13 @@ std::string ServeProcess::gave_up() const {
 
 // Two schedulers never decide about the same Workloads: muster begins when Kueue is removed, and pauses
 // whenever Kueue is present.
-void ServeProcess::keep_away_from_kueue(const Surroundings& surroundings, const std::stop_token& stop) {
-  LogThrottle throttle(std::chrono::minutes(1));
+void ServeProcess::keep_away_from_kueue(const runtime::Surroundings& surroundings, const std::stop_token& stop) {
+  runtime::LogThrottle throttle(std::chrono::minutes(1));
   const auto wait = [&](const std::string& why) {
     serving_->set_kueue("muster decides nothing until Kueue is removed: " + why);
-    leadership_->pause(Leadership::Pause::kKueue);
+    leadership_->pause(runtime::Leadership::Pause::kKueue);
     if (auto repeated = throttle.pass("kueue", clock_.now().monotonic))
-      log_error(
+      runtime::log_error(
           "muster admits and writes nothing, and is not ready, until Kueue is removed: two schedulers must not decide "
           "about the same Workloads; uninstall Kueue with its webhook configurations, and muster continues without a "
           "restart",
@@ -122,92 +123,92 @@ void ServeProcess::keep_away_from_kueue(const Surroundings& surroundings, const 
     if (deciding() == nullptr) {
       begin(surroundings);
     } else {
-      log_warning("Kueue was removed: muster continues");
+      runtime::log_warning("Kueue was removed: muster continues");
     }
-    leadership_->resume(Leadership::Pause::kKueue);
+    leadership_->resume(runtime::Leadership::Pause::kKueue);
     serving_->set_kueue("");
   };
-  run_kueue_guard(cluster_->api(), cluster_->timing(), {wait, go_on}, stop);
+  runtime::run_kueue_guard(cluster_->api(), cluster_->timing(), {wait, go_on}, stop);
 }
 
-void ServeProcess::begin(const Surroundings& surroundings) {
-  log_info("JobSets", {{"controller", surroundings.native_jobsets ? "muster" : "external"}});
+void ServeProcess::begin(const runtime::Surroundings& surroundings) {
+  runtime::log_info("JobSets", {{"controller", surroundings.native_jobsets ? "muster" : "external"}});
   if (!surroundings.native_jobsets && surroundings.own.jobset_controller.empty()) {
-    log_warning(
+    runtime::log_warning(
         "JobSet's controller is not there, so its service account is no admitter; install it and restart muster, "
         "or name the account in admitters",
-        {{"looked for", "ValidatingWebhookConfiguration " + std::string(kForeignJobSetWebhooks)}});
+        {{"looked for", "ValidatingWebhookConfiguration " + std::string(manifests::kForeignJobSetWebhooks)}});
   }
   serving_->set_unsynced("not yet");
   make_engine_loop(surroundings);
   {
     MutexLock lock(mutex_);
     rules_ = std::make_shared<const RuleSettings>(
-        rule_settings_of(settings_, surroundings.own, surroundings.native_jobsets));
+        runtime::rule_settings_of(settings_, surroundings.own, surroundings.native_jobsets));
     native_jobsets_ = surroundings.native_jobsets;
     deciding_ = loop_.get();
-    if (!bundle_.empty()) loop_->post(CaBundleIssued{bundle_});
+    if (!bundle_.empty()) loop_->post(engine::CaBundleIssued{bundle_});
   }
   leadership_->start(*loop_);
   leadership_->await_first_attempt();
-  cluster_->start_watches(*loop_, reconciler_settings_of(settings_, surroundings.native_jobsets, namespace_),
-                          flags_.keep_webhook_configurations ? std::string(kWebhookConfigurationName) : "",
+  cluster_->start_watches(*loop_, runtime::reconciler_settings_of(settings_, surroundings.native_jobsets, namespace_),
+                          flags_.keep_webhook_configurations ? std::string(manifests::kWebhookConfigurationName) : "",
                           settings_.configuration.muster.aggregated_visibility, settings_.configuration.kinds);
   guard_engine();
   policy_keeper_ = std::jthread([this](const std::stop_token& stop) {
     const Configuration& kueue = settings_.configuration.kueue;
-    const WantedPolicy wanted{settings_.configuration.muster.unqueued_kinds, kinds_with_queue(kueue)};
-    settle_policy_binding(cluster_->api(), wanted, cluster_->timing(), stop);
+    const runtime::WantedPolicy wanted{settings_.configuration.muster.unqueued_kinds, kinds_with_queue(kueue)};
+    runtime::settle_policy_binding(cluster_->api(), wanted, cluster_->timing(), stop);
   });
 }
 
 // null: not known yet.
-EngineLoop* ServeProcess::deciding() const {
+runtime::EngineLoop* ServeProcess::deciding() const {
   MutexLock lock(mutex_);
   return deciding_;
 }
 
 // The watches are to begin after it.
-void ServeProcess::start_recording(const EngineSurroundings& surroundings) {
-  recorder_ = std::make_unique<FileRecorder>(
-      RecordingOptions{.file = flags_.record_file,
-                       .limit = flags_.record_limit,
-                       .settings = recorded_settings(settings_, flags_.settings, surroundings)},
-      FileRecorder::Callbacks{
+void ServeProcess::start_recording(const runtime::EngineSurroundings& surroundings) {
+  recorder_ = std::make_unique<runtime::FileRecorder>(
+      runtime::RecordingOptions{.file = flags_.record_file,
+                                .limit = flags_.record_limit,
+                                .settings = runtime::recorded_settings(settings_, flags_.settings, surroundings)},
+      runtime::FileRecorder::Callbacks{
           .recording = [this](bool records) { reports_.recording(records); },
           .ended = [this](const std::string& why) { reports_.recording_ended(flags_.record_file, why); }});
   cluster_->set_observer(recorder_.get());
 }
 
-void ServeProcess::make_engine_loop(const Surroundings& surroundings) {
-  const EngineSurroundings of_engine{.own_namespace = namespace_,
-                                     .webhook_url = flags_.webhook_url,
-                                     .native_jobsets = surroundings.native_jobsets,
-                                     .jobset_controller = surroundings.own.jobset_controller,
-                                     .keep_webhook_configurations = flags_.keep_webhook_configurations,
-                                     .connections = kWriteConnections};
-  EngineSettings engine = engine_settings_of(settings_, of_engine);
+void ServeProcess::make_engine_loop(const runtime::Surroundings& surroundings) {
+  const runtime::EngineSurroundings of_engine{.own_namespace = namespace_,
+                                              .webhook_url = flags_.webhook_url,
+                                              .native_jobsets = surroundings.native_jobsets,
+                                              .jobset_controller = surroundings.own.jobset_controller,
+                                              .keep_webhook_configurations = flags_.keep_webhook_configurations,
+                                              .connections = kWriteConnections};
+  engine::EngineSettings engine = runtime::engine_settings_of(settings_, of_engine);
   if (!flags_.record_file.empty()) start_recording(of_engine);
   engine.observer = recorder_.get();
-  engine_watch_ = std::make_unique<EngineWatch>(
+  engine_watch_ = std::make_unique<runtime::EngineWatch>(
       clock_, [this](const std::string& step, Duration took) { reports_.slow_step(step, took); });
   engine.watch = engine_watch_.get();
-  loop_ = std::make_unique<EngineLoop>(
+  loop_ = std::make_unique<runtime::EngineLoop>(
       std::move(engine), kWriteConnections, clock_,
-      EngineLoop::Callbacks{
-          .write = [this](const Command& command, MonotonicTime not_after,
+      runtime::EngineLoop::Callbacks{
+          .write = [this](const engine::Command& command, MonotonicTime not_after,
                           std::stop_token stop) { return cluster_->write(command, not_after, std::move(stop)); },
           .leads_until = [this] { return leadership_->leads_until(); },
           .tell = [this](ObjectEvent event) { events_->record(std::move(event)); },
           .measure = [this](const Measurement& measurement) { queue_metrics_->record(measurement); },
-          .decided = [](const LoggedDecision& decision) { log(decision); },
-          .broke = [this](const Breakage& breakage) { reports_.breakage(breakage); },
-          .unsupported = [this](const UnsupportedFound& found) { reports_.unsupported(found); },
+          .decided = [](const LoggedDecision& decision) { runtime::log(decision); },
+          .broke = [this](const engine::Breakage& breakage) { reports_.breakage(breakage); },
+          .unsupported = [this](const engine::UnsupportedFound& found) { reports_.unsupported(found); },
           .quarantined = [this](size_t keys) { engine_metrics_.set_quarantined(keys); },
           .bundles_seen = [this](std::vector<std::string> bundles) { certificates_->bundles_seen(std::move(bundles)); },
           .webhooks_missing =
               [this](const std::vector<ObjectKey>& configurations) { reports_.missing_webhooks(configurations); },
-          .watched = [this](const Event& event) { history_.take_in(event); },
+          .watched = [this](const engine::Event& event) { history_.take_in(event); },
           .synced = [this] { reports_.synced(); },
           .missing = [this](const std::vector<std::string>& kinds,
                             bool synced) { reports_.missing_kinds(kinds, synced); },
@@ -223,7 +224,7 @@ void ServeProcess::make_engine_loop(const Surroundings& surroundings) {
 void ServeProcess::issue_bundle(const std::string& bundle) {
   MutexLock lock(mutex_);
   bundle_ = bundle;
-  if (deciding_ != nullptr) deciding_->post(CaBundleIssued{bundle});
+  if (deciding_ != nullptr) deciding_->post(engine::CaBundleIssued{bundle});
 }
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -30,7 +30,7 @@
 #include "server/metrics/engine_metrics.h"
 #include "server/metrics/queue_metrics.h"
 
-namespace muster {
+namespace muster::commands {
 
 // From a thread of muster to the one that waits for signals.
 inline constexpr int kGaveUp = SIGUSR1;
@@ -38,7 +38,7 @@ inline constexpr int kGaveUp = SIGUSR1;
 // Everything of one `muster serve`, in the order in which it must end.
 class ServeProcess {
  public:
-  ServeProcess(const ServeFlags& flags, Settings settings)
+  ServeProcess(const ServeFlags& flags, runtime::Settings settings)
       : flags_(flags),
         settings_(std::move(settings)),
         namespace_(flags.own_namespace.empty() ? kueue().namespace_ : flags.own_namespace),
@@ -59,28 +59,28 @@ class ServeProcess {
 
   Outcome<> connect();
   void learn(const std::stop_token& stop);
-  void begin(const Surroundings& surroundings) EXCLUDES(mutex_);
-  void keep_away_from_kueue(const Surroundings& surroundings, const std::stop_token& stop);
-  void make_engine_loop(const Surroundings& surroundings);
-  void start_recording(const EngineSurroundings& surroundings);
+  void begin(const runtime::Surroundings& surroundings) EXCLUDES(mutex_);
+  void keep_away_from_kueue(const runtime::Surroundings& surroundings, const std::stop_token& stop);
+  void make_engine_loop(const runtime::Surroundings& surroundings);
+  void start_recording(const runtime::EngineSurroundings& surroundings);
   void end_threads();
-  EngineLoop* deciding() const EXCLUDES(mutex_);
+  runtime::EngineLoop* deciding() const EXCLUDES(mutex_);
   std::optional<GaugeReadings> read_gauges();
   void guard_engine();
   bool serves_metrics() const;
   Outcome<> find_webhook_clients();
   Outcome<> start_serving();
-  MetricsAccess metrics_access();
-  std::optional<Explainer> explainer();
-  std::optional<Lister> lister();
-  Routes dashboard(std::optional<Lister> lister, std::optional<Explainer> explainer);
-  std::optional<VisibilityApi> visibility(const std::optional<Lister>& lister);
+  server::MetricsAccess metrics_access();
+  std::optional<server::Explainer> explainer();
+  std::optional<server::Lister> lister();
+  server::Routes dashboard(std::optional<server::Lister> lister, std::optional<server::Explainer> explainer);
+  std::optional<server::VisibilityApi> visibility(const std::optional<server::Lister>& lister);
   std::shared_ptr<const StartEstimates> start_estimates() const { return starts_ ? starts_->latest() : nullptr; }
   void start_certificates();
   void issue_bundle(const std::string& bundle) EXCLUDES(mutex_);
 
   const ServeFlags& flags_;
-  const Settings settings_;
+  const runtime::Settings settings_;
   const std::string namespace_;
   const Clock& clock_;
 
@@ -89,31 +89,31 @@ class ServeProcess {
   // What is known only after the API server has answered; read by every thread.
   mutable Mutex mutex_;
   std::shared_ptr<const RuleSettings> rules_ GUARDED_BY(mutex_);
-  EngineLoop* deciding_ GUARDED_BY(mutex_) = nullptr;  // loop_, from its beginning on
+  runtime::EngineLoop* deciding_ GUARDED_BY(mutex_) = nullptr;  // loop_, from its beginning on
   bool native_jobsets_ GUARDED_BY(mutex_) = false;
   std::string bundle_ GUARDED_BY(mutex_);  // the last that was issued
   std::string gave_up_ GUARDED_BY(mutex_);
 
   // Later ones use earlier ones, so they go first.
-  std::unique_ptr<Cluster> cluster_;  // null: standalone, and then there is no loop either
+  std::unique_ptr<runtime::Cluster> cluster_;  // null: standalone, and then there is no loop either
   std::unique_ptr<kube::Authorizer> authorizer_, explain_authorizer_;
   std::unique_ptr<kube::EventRecorder> events_;
-  std::unique_ptr<Leadership> leadership_;
-  std::unique_ptr<QueueMetrics> queue_metrics_;
-  EngineMetrics engine_metrics_;
-  EngineReports reports_{engine_metrics_};
-  HistoryRecorder history_{clock_};
-  std::unique_ptr<EngineWatch> engine_watch_;
-  std::unique_ptr<FileRecorder> recorder_;  // null: nothing is recorded
-  std::unique_ptr<EngineLoop> loop_;
-  std::unique_ptr<FrontProxyKeeper> front_proxy_;           // null: the visibility API is not aggregated
-  std::unique_ptr<ClientAuthoritiesFile> webhook_clients_;  // null: reviews are for everybody
-  std::shared_ptr<StartRecorder> starts_;                   // null: --no-start-estimates
-  std::unique_ptr<Serving> serving_;
-  std::unique_ptr<EngineGuard> guard_;
-  std::unique_ptr<WebhookCertificates> certificates_;
+  std::unique_ptr<runtime::Leadership> leadership_;
+  std::unique_ptr<server::QueueMetrics> queue_metrics_;
+  server::EngineMetrics engine_metrics_;
+  runtime::EngineReports reports_{engine_metrics_};
+  runtime::HistoryRecorder history_{clock_};
+  std::unique_ptr<runtime::EngineWatch> engine_watch_;
+  std::unique_ptr<runtime::FileRecorder> recorder_;  // null: nothing is recorded
+  std::unique_ptr<runtime::EngineLoop> loop_;
+  std::unique_ptr<runtime::FrontProxyKeeper> front_proxy_;           // null: the visibility API is not aggregated
+  std::unique_ptr<runtime::ClientAuthoritiesFile> webhook_clients_;  // null: reviews are for everybody
+  std::shared_ptr<runtime::StartRecorder> starts_;                   // null: --no-start-estimates
+  std::unique_ptr<runtime::Serving> serving_;
+  std::unique_ptr<runtime::EngineGuard> guard_;
+  std::unique_ptr<runtime::WebhookCertificates> certificates_;
   std::jthread policy_keeper_;
   std::jthread learner_;
 };
 
-}  // namespace muster
+}  // namespace muster::commands

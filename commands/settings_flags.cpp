@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 // The default as --help names it: without the backquotes of the documentation.
@@ -57,4 +57,4 @@ void add_setting_flags(CLI::App& command, SettingFlags which, GivenSettings& giv
   }
 }
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -7,7 +7,7 @@ namespace CLI {
 class App;
 }
 
-namespace muster {
+namespace muster::commands {
 
 enum class SettingFlags { kAll, kOfManifests };
 
@@ -15,4 +15,4 @@ enum class SettingFlags { kAll, kOfManifests };
 // could not hold is refused when the command line is read, in the words of the file.
 void add_setting_flags(CLI::App& command, SettingFlags which, GivenSettings& given);
 
-}  // namespace muster
+}  // namespace muster::commands

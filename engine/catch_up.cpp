@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace muster {
+namespace muster::engine {
 
 void CatchUp::caught_up(const ResourceType& kind, uint64_t term) {
   uint64_t& reached = reached_[kind.plural];
@@ -19,4 +19,4 @@ std::vector<const ResourceType*> CatchUp::behind() const {
   return behind;
 }
 
-}  // namespace muster
+}  // namespace muster::engine

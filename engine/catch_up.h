@@ -10,7 +10,7 @@
 
 #include "api/meta/resource_type.h"
 
-namespace muster {
+namespace muster::engine {
 
 // Not thread-safe.
 class CatchUp {
@@ -33,4 +33,4 @@ class CatchUp {
   std::map<std::string_view, uint64_t> reached_;  // by plural
 };
 
-}  // namespace muster
+}  // namespace muster::engine

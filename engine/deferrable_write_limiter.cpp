@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace muster {
+namespace muster::engine {
 
 MonotonicTime DeferrableWriteLimiter::ready_at(const ObjectKey& key, MonotonicTime now) {
   const auto known = turns_.find(key);
@@ -17,4 +17,4 @@ MonotonicTime DeferrableWriteLimiter::ready_at(const ObjectKey& key, MonotonicTi
   return turn;
 }
 
-}  // namespace muster
+}  // namespace muster::engine

@@ -8,7 +8,7 @@
 #include "api/typed_object.h"
 #include "base/clock.h"
 
-namespace muster {
+namespace muster::engine {
 
 class DeferrableWriteLimiter {
  public:
@@ -24,4 +24,4 @@ class DeferrableWriteLimiter {
   std::map<ObjectKey, MonotonicTime> turns_;  // of those that wait
 };
 
-}  // namespace muster
+}  // namespace muster::engine

@@ -8,7 +8,7 @@
 #include "base/overloaded.h"
 #include "state/metrics/measurements.h"
 
-namespace muster {
+namespace muster::engine {
 namespace {
 
 // A reconciler that asks for a time that has passed must not keep the engine busy.
@@ -22,7 +22,7 @@ std::vector<const ResourceType*> watched_types() {
 
 }  // namespace
 
-Engine::Engine(EngineSettings settings, std::span<const Reconciler* const> table)
+Engine::Engine(EngineSettings settings, std::span<const reconcilers::Reconciler* const> table)
     : settings_(settings.reconcilers),
       reconcilers_(table),
       expected_kinds_(watched_kinds().size()),
@@ -68,7 +68,7 @@ void Engine::take_in(const Event& event, Now now) {
 
 void Engine::concern(const TypedObject& object) {
   std::vector<ObjectKey> keys;
-  for (const Reconciler* reconciler : reconcilers_) {
+  for (const reconcilers::Reconciler* reconciler : reconcilers_) {
     try {
       reconciler->requests_for(state_, object, keys);
     } catch (const std::exception& thrown) {
@@ -94,7 +94,7 @@ void Engine::put(const TypedObject& object, bool watched, Now now) {
 }
 
 void Engine::put_unguarded(const TypedObject& object, bool watched, Now now) {
-  if (WebhookConfigReconciler::keeps(type_of(object), meta_of(object).name))
+  if (reconcilers::WebhookConfigReconciler::keeps(type_of(object), meta_of(object).name))
     return webhooks_.put(*std::get<PlainObjectPtr>(object));
   const auto change = watched ? state_.put_watched(object) : state_.put(object);
   if (!change) return;
@@ -111,7 +111,8 @@ bool Engine::is_kept_from(const Observer& observer, const TypedObject& object) c
 }
 
 void Engine::remove(const TypedObject& object, Now now) {
-  if (WebhookConfigReconciler::keeps(type_of(object), meta_of(object).name)) return webhooks_.remove(key_of(object));
+  if (reconcilers::WebhookConfigReconciler::keeps(type_of(object), meta_of(object).name))
+    return webhooks_.remove(key_of(object));
   if (auto removed = state_.remove_watched(object)) forget(*removed, now);
 }
 
@@ -128,7 +129,7 @@ void Engine::forget(const TypedObject& removed, Now now) {
 }
 
 void Engine::replace(const KindListed& list, Now now) {
-  if (WebhookConfigReconciler::keeps(*list.type, list.name))
+  if (reconcilers::WebhookConfigReconciler::keeps(*list.type, list.name))
     return webhooks_.relist(*list.type, list.name, list.objects);
   std::vector<ObjectKey> listed;
   for (const TypedObject& object : list.objects) {
@@ -163,7 +164,7 @@ void Engine::lead(const LeadershipChanged& changed, Now now) {
   }
   if (!leads_) return;
   state_.for_each([this](const TypedObject& object) { concern(object); });
-  unsupported_.for_each([this](const ObjectKey& key, const Unsupported& unsupported) {
+  unsupported_.for_each([this](const ObjectKey& key, const state::Unsupported& unsupported) {
     const TypedObject* object = state_.find(*key.type, key.ns, key.name);
     if (object != nullptr) events_.push_back(event_about_unsupported(*object, unsupported));
   });
@@ -172,7 +173,7 @@ void Engine::lead(const LeadershipChanged& changed, Now now) {
 Commands Engine::plan(Now now) {
   Commands commands;
   try {
-    for (Write& write : webhooks_.plan(synced() ? &view_.latest() : nullptr, now))
+    for (reconcilers::Write& write : webhooks_.plan(synced() ? &view_.latest() : nullptr, now))
       add(commands, std::nullopt, std::move(write), now);
   } catch (const std::exception& thrown) {
     set_aside(describe(std::nullopt, Broke::kReconciling, "keeping the webhook configurations", thrown));
@@ -195,7 +196,7 @@ Commands Engine::plan(Now now) {
   return commands;
 }
 
-void Engine::add(Commands& commands, std::optional<ObjectKey> request, Write write, Now now) {
+void Engine::add(Commands& commands, std::optional<ObjectKey> request, reconcilers::Write write, Now now) {
   const uint64_t id = ++last_id_;
   if (request) work_queue_.write_started(*request);
   const bool needs_leadership = request.has_value();
@@ -212,12 +213,12 @@ void Engine::add(Commands& commands, std::optional<ObjectKey> request, Write wri
 }
 
 void Engine::measure(Measurement measurement) {
-  complete(measurement, state_, settings_.queues);
+  state::complete(measurement, state_, settings_.queues);
   measurements_.push_back(std::move(measurement));
 }
 
 void Engine::schedule(Now now) {
-  SchedulerDriver& driver = scheduler_feed_.driver();
+  state::SchedulerDriver& driver = scheduler_feed_.driver();
   const uint64_t turns = driver.scheduler().turns();
   std::vector<ObjectKey> decided;
   const size_t room = admissions_at_a_time_ - std::min(admissions_at_a_time_, admissions_under_way_);
@@ -231,14 +232,15 @@ void Engine::schedule(Now now) {
   measure({.what = Measured::kAdmissionAttempt, .reason = any ? kAttemptSuccess : kAttemptInadmissible});
 }
 
-bool Engine::queue_writes_that_give_way(const ObjectKey& key, const Plan& plan, Now now) {
-  return std::all_of(plan.writes.begin(), plan.writes.end(), [](const Write& write) { return write.gives_way; }) &&
+bool Engine::queue_writes_that_give_way(const ObjectKey& key, const reconcilers::Plan& plan, Now now) {
+  return std::all_of(plan.writes.begin(), plan.writes.end(),
+                     [](const reconcilers::Write& write) { return write.gives_way; }) &&
          !giving_way_.go_or_queue(key, now.monotonic);
 }
 
-bool Engine::defer_late_writes(const ObjectKey& key, const Plan& plan, Now now) {
+bool Engine::defer_late_writes(const ObjectKey& key, const reconcilers::Plan& plan, Now now) {
   const bool late = std::all_of(plan.writes.begin(), plan.writes.end(),
-                                [](const Write& write) { return write.rest > Duration::zero(); });
+                                [](const reconcilers::Write& write) { return write.rest > Duration::zero(); });
   const MonotonicTime turn = late ? deferrable_writes_.ready_at(key, now.monotonic) : now.monotonic;
   if (turn <= now.monotonic) return false;
   work_queue_.hold_until(key, turn);
@@ -259,9 +261,9 @@ void Engine::reconcile(const ObjectKey& key, Commands& commands, Now wall_now) {
   if (rests_on_unknown(key)) return;
   bool broke = false;
   const WatchedStep step(watch_, "reconciling", &key);
-  const ReconcileContext context{state_, scheduler_feed_.driver(), settings_, now};
-  for (const Reconciler* reconciler : reconcilers_) {
-    Plan plan;
+  const reconcilers::ReconcileContext context{state_, scheduler_feed_.driver(), settings_, now};
+  for (const reconcilers::Reconciler* reconciler : reconcilers_) {
+    reconcilers::Plan plan;
     try {
       plan = reconciler->reconcile(key, context);
     } catch (const std::exception& thrown) {
@@ -278,7 +280,7 @@ void Engine::reconcile(const ObjectKey& key, Commands& commands, Now wall_now) {
     // What is only told later does not hold up the other reconcilers.
     if (plan.writes.empty() || queue_writes_that_give_way(key, plan, wall_now)) continue;
     if (defer_late_writes(key, plan, now)) break;
-    for (Write& write : plan.writes) add(commands, key, std::move(write), wall_now);
+    for (reconcilers::Write& write : plan.writes) add(commands, key, std::move(write), wall_now);
     scheduler_feed_.driver().sent(key, now);
     break;
   }
@@ -307,4 +309,4 @@ std::optional<MonotonicTime> Engine::next_tick() const {
   return tick;
 }
 
-}  // namespace muster
+}  // namespace muster::engine

@@ -35,12 +35,12 @@
 #include "state/cluster_state.h"
 #include "state/metrics/resource_seconds.h"
 
-namespace muster {
+namespace muster::engine {
 
 class LoopObserver;
 
 struct EngineSettings {
-  WebhookRegistration webhooks{};
+  manifests::WebhookRegistration webhooks{};
   bool keep_webhook_configurations = true;
   Duration webhook_write_interval = std::chrono::seconds(2);
   // Nobody else is admitted while so many admissions are being written. When the API server is
@@ -60,7 +60,7 @@ struct EngineSettings {
 class Engine {
  public:
   // `table` must outlive the engine; tests pass reconcilers of their own.
-  explicit Engine(EngineSettings settings, std::span<const Reconciler* const> table = reconcilers());
+  explicit Engine(EngineSettings settings, std::span<const reconcilers::Reconciler* const> table = reconcilers());
   // Its parts refer to each other.
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -96,17 +96,17 @@ class Engine {
   // Breakage of the next plan, and all other keys go on.
   size_t quarantined() const { return quarantine_.size(); }
 
-  const ClusterState& state() const { return state_; }
+  const state::ClusterState& state() const { return state_; }
   // What the scheduler has decided, also what is not written yet.
-  const SchedulerDriver& decisions() const { return scheduler_feed_.driver(); }
+  const state::SchedulerDriver& decisions() const { return scheduler_feed_.driver(); }
   const QueueSettings& queue_settings() const { return settings_.queues; }
   const UnsupportedObjects& unsupported() const { return unsupported_; }
-  const ResourceSeconds& resource_seconds() const { return resource_seconds_; }
+  const state::ResourceSeconds& resource_seconds() const { return resource_seconds_; }
 
  private:
   struct UnderWay {
     std::optional<ObjectKey> request;  // nullopt: of the webhook configurations
-    Verb verb;
+    reconcilers::Verb verb;
     ObjectKey target;
     std::string uid;
     uint64_t version;  // of the target when the write was planned; 0: it was not known
@@ -158,23 +158,23 @@ class Engine {
 
   void concern(const TypedObject& object);
   void measure(Measurement measurement);
-  void add(Commands& commands, std::optional<ObjectKey> request, Write write, Now now);
+  void add(Commands& commands, std::optional<ObjectKey> request, reconcilers::Write write, Now now);
   void schedule(Now now);
   void decide(Now now);
   // Each puts the key back into line and returns true when the plan's writes are to be made later.
-  bool defer_late_writes(const ObjectKey& key, const Plan& plan, Now now);
-  bool queue_writes_that_give_way(const ObjectKey& key, const Plan& plan, Now now);
+  bool defer_late_writes(const ObjectKey& key, const reconcilers::Plan& plan, Now now);
+  bool queue_writes_that_give_way(const ObjectKey& key, const reconcilers::Plan& plan, Now now);
   void reconcile(const ObjectKey& key, Commands& commands, Now now);
 
   const ReconcilerSettings settings_;
-  const std::span<const Reconciler* const> reconcilers_;
+  const std::span<const reconcilers::Reconciler* const> reconcilers_;
   const size_t expected_kinds_;
   const size_t admissions_at_a_time_;
   const size_t writes_at_a_time_;
-  ClusterState state_;
+  state::ClusterState state_;
   SchedulerFeed scheduler_feed_;
   PublishedView view_;
-  WebhookConfigReconciler webhooks_;
+  reconcilers::WebhookConfigReconciler webhooks_;
   WorkQueue work_queue_;
   KeyClocks clocks_;
   // Plurals.
@@ -194,7 +194,7 @@ class Engine {
   DeferrableWriteLimiter deferrable_writes_;
   GivingWay giving_way_;
   UnsupportedObjects unsupported_;
-  ResourceSeconds resource_seconds_;
+  state::ResourceSeconds resource_seconds_;
   bool leads_ = false;
   CatchUp catch_up_;
   bool caught_up_ = true;  // catch_up_.done(), which is asked often
@@ -219,4 +219,4 @@ class Engine {
   std::map<std::string, int, std::less<>> broken_in_queue_;  // Workloads, by ClusterQueue
 };
 
-}  // namespace muster
+}  // namespace muster::engine

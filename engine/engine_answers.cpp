@@ -4,7 +4,7 @@
 
 #include "engine/engine.h"
 
-namespace muster {
+namespace muster::engine {
 namespace {
 
 // How long muster does not try a name again that belongs to an object of another owner.
@@ -24,9 +24,9 @@ void Engine::finish(const WriteFinished& finished, Now now) {
   }
   if (!write.request) return webhooks_.write_finished(write.target);
   take_answer(write, finished, now);
-  if (finished.outcome == WriteOutcome::kDone && write.rest > Duration::zero())
+  if (finished.outcome == reconcilers::WriteOutcome::kDone && write.rest > Duration::zero())
     work_queue_.hold_until(*write.request, now.monotonic + write.rest);
-  if (finished.outcome == WriteOutcome::kDone && !shows(write.target, finished.version))
+  if (finished.outcome == reconcilers::WriteOutcome::kDone && !shows(write.target, finished.version))
     return expectations_.add(write.target, finished.version, *write.request);
   work_queue_.write_finished(*write.request, result_of(write, finished), now.monotonic);
 }
@@ -43,18 +43,18 @@ bool Engine::shows(const ObjectKey& target, uint64_t version) const {
 WorkQueue::Result Engine::result_of(const UnderWay& write, const WriteFinished& finished) const {
   if (only_it_waits(write, finished)) return WorkQueue::Result::kDone;
   switch (finished.outcome) {
-    case WriteOutcome::kDone:
-    case WriteOutcome::kAlreadyExists:
+    case reconcilers::WriteOutcome::kDone:
+    case reconcilers::WriteOutcome::kAlreadyExists:
       return WorkQueue::Result::kDone;
-    case WriteOutcome::kNotFound:
-      return write.verb == Verb::kCreate ? WorkQueue::Result::kFailed : WorkQueue::Result::kDone;
-    case WriteOutcome::kConflict: {
+    case reconcilers::WriteOutcome::kNotFound:
+      return write.verb == reconcilers::Verb::kCreate ? WorkQueue::Result::kFailed : WorkQueue::Result::kDone;
+    case reconcilers::WriteOutcome::kConflict: {
       const TypedObject* known = state_.find(*write.target.type, write.target.ns, write.target.name);
       const bool outdated = known != nullptr && meta_of(*known).resource_version == write.version;
       return outdated ? WorkQueue::Result::kOutdated : WorkQueue::Result::kFailed;
     }
-    case WriteOutcome::kRefused:
-    case WriteOutcome::kFailed:
+    case reconcilers::WriteOutcome::kRefused:
+    case reconcilers::WriteOutcome::kFailed:
       break;
   }
   return WorkQueue::Result::kFailed;
@@ -63,32 +63,33 @@ WorkQueue::Result Engine::result_of(const UnderWay& write, const WriteFinished& 
 // Takes the write's events and measurements as well.
 void Engine::take_answer(UnderWay& write, const WriteFinished& finished, Now now) {
   const ObjectKey& target = write.target;
-  const bool done = finished.outcome == WriteOutcome::kDone;
+  const bool done = finished.outcome == reconcilers::WriteOutcome::kDone;
   if (done) {
     std::move(write.events.begin(), write.events.end(), std::back_inserter(events_));
     for (Measurement& measurement : write.measurements) measure(std::move(measurement));
     std::move(write.decisions.begin(), write.decisions.end(), std::back_inserter(logged_decisions_));
-    if (write.verb == Verb::kCreate) state_.forget_rejection(*write.request, target);
+    if (write.verb == reconcilers::Verb::kCreate) state_.forget_rejection(*write.request, target);
   } else if (write.refusal && !finished.why.empty()) {
     take_refusal(write, finished, now);
   }
   if (done && finished.object) return put(*finished.object, false, now);
-  if (finished.outcome == WriteOutcome::kRefused && write.verb == Verb::kPatchStatus)
+  if (finished.outcome == reconcilers::WriteOutcome::kRefused && write.verb == reconcilers::Verb::kPatchStatus)
     scheduler_feed_.driver().refuse(target, now);
-  if (finished.outcome == WriteOutcome::kAlreadyExists) {
+  if (finished.outcome == reconcilers::WriteOutcome::kAlreadyExists) {
     if (state_.find(*target.type, target.ns, target.name) != nullptr) return;
     state_.note_taken(target, now.monotonic + kTakenFor);
     blocked_.put(*write.request, now.monotonic + kTakenFor);
   }
-  const bool gone = finished.outcome == WriteOutcome::kNotFound && write.verb != Verb::kCreate;
-  if (!gone && !(done && write.verb == Verb::kDelete)) return;
+  const bool gone =
+      finished.outcome == reconcilers::WriteOutcome::kNotFound && write.verb != reconcilers::Verb::kCreate;
+  if (!gone && !(done && write.verb == reconcilers::Verb::kDelete)) return;
   const TypedObject* known = state_.find(*target.type, target.ns, target.name);
   if (known == nullptr || (!write.uid.empty() && meta_of(*known).uid != write.uid)) return;
   if (auto removed = state_.remove(target)) forget(*removed, now);
 }
 
 bool Engine::only_it_waits(const UnderWay& write, const WriteFinished& finished) {
-  return write.waits_alone && !finished.why.empty() && finished.outcome != WriteOutcome::kDone;
+  return write.waits_alone && !finished.why.empty() && finished.outcome != reconcilers::WriteOutcome::kDone;
 }
 
 // A refusal of a create by the API server, a quota of Kubernetes or a policy concerns the user. The write is
@@ -101,4 +102,4 @@ void Engine::take_refusal(UnderWay& write, const WriteFinished& finished, Now no
   events_.push_back(std::move(event));
 }
 
-}  // namespace muster
+}  // namespace muster::engine

@@ -5,7 +5,7 @@
 #include "engine/engine.h"
 #include "jobs/job_kind.h"
 
-namespace muster {
+namespace muster::engine {
 namespace {
 
 // nullptr: not of the engine's.
@@ -73,7 +73,7 @@ bool Engine::rests_on_unknown(const ObjectKey& key) const {
   const TypedObject* object = state_.find(*key.type, key.ns, key.name);
   if (object == nullptr || !meta_of(*object).controller) return false;
   const OwnerReference& owner = *meta_of(*object).controller;
-  const JobKind* kind = find_owner_kind(owner, settings_.queues.rules);
+  const jobs::JobKind* kind = jobs::find_owner_kind(owner, settings_.queues.rules);
   if (kind == nullptr || !unknown_.contains(kind->type.plural)) return false;
   if (std::holds_alternative<WorkloadPtr>(*object)) return true;
   const auto workloads = state_.workloads_of_owner(owner.uid);
@@ -81,4 +81,4 @@ bool Engine::rests_on_unknown(const ObjectKey& key) const {
                      [&](const Workload* workload) { return workload->meta.ns == key.ns && workload->admitted(); });
 }
 
-}  // namespace muster
+}  // namespace muster::engine

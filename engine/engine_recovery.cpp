@@ -5,7 +5,7 @@
 #include "api/meta/constants.h"
 #include "engine/engine.h"
 
-namespace muster {
+namespace muster::engine {
 namespace {
 
 // An object that breaks the scheduler in a new way each time must leave time for other work.
@@ -117,4 +117,4 @@ void Engine::decide(Now now) {
   }
 }
 
-}  // namespace muster
+}  // namespace muster::engine

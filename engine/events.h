@@ -13,7 +13,7 @@
 #include "engine/unsupported_objects.h"
 #include "reconcilers/command.h"
 
-namespace muster {
+namespace muster::engine {
 
 // --- Events ---
 
@@ -56,7 +56,7 @@ struct CaBundleIssued {
 // A command was carried out, or was not.
 struct WriteFinished {
   uint64_t id;  // Command::id
-  WriteOutcome outcome;
+  reconcilers::WriteOutcome outcome;
   // What the API server answered: the object as it is now, or its version only. What is in
   // that version is for the watch to show.
   std::optional<TypedObject> object{};
@@ -92,7 +92,7 @@ using Event = std::variant<KindListed, KindAbsent, ObjectChanged, ObjectRemoved,
 
 struct Command {
   uint64_t id;
-  Write write;
+  reconcilers::Write write;
   // Must not be sent by a replica whose lease has run out. The webhook configurations
   // are everybody's: any replica that serves admission may mend them.
   bool needs_leadership = true;
@@ -116,4 +116,4 @@ struct Commands {
   }
 };
 
-}  // namespace muster
+}  // namespace muster::engine

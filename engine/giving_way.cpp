@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace muster {
+namespace muster::engine {
 
 size_t GivingWay::free(MonotonicTime now) {
   pauses_.erase(pauses_.begin(), pauses_.upper_bound(now));
@@ -40,4 +40,4 @@ void GivingWay::clear() {
   in_line_.clear();
 }
 
-}  // namespace muster
+}  // namespace muster::engine

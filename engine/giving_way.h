@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "engine/work_queue.h"
 
-namespace muster {
+namespace muster::engine {
 
 class GivingWay {
  public:
@@ -48,4 +48,4 @@ class GivingWay {
   std::unordered_set<ObjectKey, ObjectKeyHash> in_line_;
 };
 
-}  // namespace muster
+}  // namespace muster::engine

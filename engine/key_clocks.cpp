@@ -1,6 +1,6 @@
 #include "engine/key_clocks.h"
 
-namespace muster {
+namespace muster::engine {
 
 Now KeyClocks::time_for(const ObjectKey& key, Now now) const {
   const auto found = ahead_.find(key);
@@ -16,4 +16,4 @@ void KeyClocks::note(const ObjectKey& key, bool waits, Now shown) {
     ahead_.erase(key);
 }
 
-}  // namespace muster
+}  // namespace muster::engine

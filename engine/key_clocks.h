@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "engine/work_queue.h"
 
-namespace muster {
+namespace muster::engine {
 
 class KeyClocks {
  public:
@@ -29,4 +29,4 @@ class KeyClocks {
   std::unordered_map<ObjectKey, Duration, ObjectKeyHash> ahead_;  // wall before monotonic
 };
 
-}  // namespace muster
+}  // namespace muster::engine

@@ -8,7 +8,7 @@
 #include "engine/quarantine.h"
 #include "state/cluster_state.h"
 
-namespace muster {
+namespace muster::engine {
 
 // One thread, the engine's. In every call the state shows the change already.
 class Observer {
@@ -20,7 +20,7 @@ class Observer {
   virtual Broke part() const { return Broke::kState; }
 
   // An object is new, or has another version: `change` has both. The pointers are good for the call.
-  virtual void put(const ClusterState::Change& change, Now now) = 0;
+  virtual void put(const state::ClusterState::Change& change, Now now) = 0;
   virtual void remove(const TypedObject& removed, Now now) = 0;
 
   // The state was made again after an exception, perhaps without some objects. What the observer keeps of objects is
@@ -30,4 +30,4 @@ class Observer {
   virtual void restore(const TypedObject&, Now) {}
 };
 
-}  // namespace muster
+}  // namespace muster::engine

@@ -2,9 +2,9 @@
 
 #include "state/metrics/measurements.h"
 
-namespace muster {
+namespace muster::engine {
 
-void SeenWrites::put(const ClusterState::Change& change, Now now) {
+void SeenWrites::put(const state::ClusterState::Change& change, Now now) {
   finish(expectations_.take_seen(*change.after), now);
 }
 
@@ -17,18 +17,18 @@ void SeenWrites::finish(const std::vector<ObjectKey>& requests, Now now) {
     work_queue_.write_finished(request, WorkQueue::Result::kDone, now.monotonic);
 }
 
-SchedulerFeed::SchedulerFeed(const ClusterState& state, const QueueSettings& settings)
+SchedulerFeed::SchedulerFeed(const state::ClusterState& state, const QueueSettings& settings)
     : state_(state), settings_(settings), driver_(settings) {}
 
-void EndedSeries::put(const ClusterState::Change& change, Now) {
-  if (change.before) note_ended_series(*change.before, state_, settings_, measurements_);
+void EndedSeries::put(const state::ClusterState::Change& change, Now) {
+  if (change.before) state::note_ended_series(*change.before, state_, settings_, measurements_);
 }
 
 void EndedSeries::remove(const TypedObject& removed, Now) {
-  note_ended_series(removed, state_, settings_, measurements_);
+  state::note_ended_series(removed, state_, settings_, measurements_);
 }
 
-void UsedSeconds::put(const ClusterState::Change& change, Now now) {
+void UsedSeconds::put(const state::ClusterState::Change& change, Now now) {
   seconds_.note(change.before ? &*change.before : nullptr, change.after, state_, now.monotonic);
 }
 
@@ -36,9 +36,9 @@ void UsedSeconds::remove(const TypedObject& removed, Now now) {
   seconds_.note(&removed, nullptr, state_, now.monotonic);
 }
 
-void UnsupportedNews::put(const ClusterState::Change& change, Now) {
+void UnsupportedNews::put(const state::ClusterState::Change& change, Now) {
   const TypedObject& object = *change.after;
-  for (const Unsupported& news : objects_.put(key_of(object), unsupported_in(object, settings_))) {
+  for (const state::Unsupported& news : objects_.put(key_of(object), state::unsupported_in(object, settings_))) {
     if (leads_) events_.push_back(event_about_unsupported(object, news));
   }
 }
@@ -47,7 +47,7 @@ void UnsupportedNews::remove(const TypedObject& removed, Now) {
   objects_.remove(key_of(removed));
 }
 
-void RequestMapper::put(const ClusterState::Change& change, Now) {
+void RequestMapper::put(const state::ClusterState::Change& change, Now) {
   if (!leads_) return;
   if (change.before) enqueue_(*change.before);
   enqueue_(*change.after);
@@ -57,4 +57,4 @@ void RequestMapper::remove(const TypedObject& removed, Now) {
   if (leads_) enqueue_(removed);
 }
 
-}  // namespace muster
+}  // namespace muster::engine

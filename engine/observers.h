@@ -15,7 +15,7 @@
 #include "state/metrics/resource_seconds.h"
 #include "state/scheduler_driver.h"
 
-namespace muster {
+namespace muster::engine {
 
 // A write whose answer told only a version is finished once the object shows it.
 class SeenWrites final : public Observer {
@@ -23,7 +23,7 @@ class SeenWrites final : public Observer {
   SeenWrites(WriteExpectations& expectations, WorkQueue& work_queue)
       : expectations_(expectations), work_queue_(work_queue) {}
 
-  void put(const ClusterState::Change& change, Now now) override;
+  void put(const state::ClusterState::Change& change, Now now) override;
   void remove(const TypedObject& removed, Now now) override;
 
  private:
@@ -37,52 +37,52 @@ class SeenWrites final : public Observer {
 class SchedulerFeed final : public Observer {
  public:
   // `state` must outlive it.
-  SchedulerFeed(const ClusterState& state, const QueueSettings& settings);
+  SchedulerFeed(const state::ClusterState& state, const QueueSettings& settings);
 
-  const SchedulerDriver& driver() const { return driver_; }
-  SchedulerDriver& driver() { return driver_; }
+  const state::SchedulerDriver& driver() const { return driver_; }
+  state::SchedulerDriver& driver() { return driver_; }
 
   Broke part() const override { return Broke::kQuota; }
-  void put(const ClusterState::Change& change, Now now) override { driver_.put(*change.after, state_, now); }
+  void put(const state::ClusterState::Change& change, Now now) override { driver_.put(*change.after, state_, now); }
   void remove(const TypedObject& removed, Now now) override { driver_.remove(removed, state_, now); }
   // With it go all decisions that are not written.
-  void reset(Now) override { driver_ = SchedulerDriver(settings_); }
+  void reset(Now) override { driver_ = state::SchedulerDriver(settings_); }
   void restore(const TypedObject& object, Now now) override { driver_.put(object, state_, now); }
 
  private:
-  const ClusterState& state_;
+  const state::ClusterState& state_;
   const QueueSettings settings_;
-  SchedulerDriver driver_;
+  state::SchedulerDriver driver_;
 };
 
 // Series of metrics end with their queue.
 class EndedSeries final : public Observer {
  public:
   // All must outlive it; measurements are added to `measurements`.
-  EndedSeries(const ClusterState& state, const QueueSettings& settings, std::vector<Measurement>& measurements)
+  EndedSeries(const state::ClusterState& state, const QueueSettings& settings, std::vector<Measurement>& measurements)
       : state_(state), settings_(settings), measurements_(measurements) {}
 
-  void put(const ClusterState::Change& change, Now now) override;
+  void put(const state::ClusterState::Change& change, Now now) override;
   void remove(const TypedObject& removed, Now now) override;
 
  private:
-  const ClusterState& state_;
+  const state::ClusterState& state_;
   const QueueSettings& settings_;
   std::vector<Measurement>& measurements_;
 };
 
 class UsedSeconds final : public Observer {
  public:
-  UsedSeconds(const ClusterState& state, ResourceSeconds& seconds) : state_(state), seconds_(seconds) {}
+  UsedSeconds(const state::ClusterState& state, state::ResourceSeconds& seconds) : state_(state), seconds_(seconds) {}
 
-  void put(const ClusterState::Change& change, Now now) override;
+  void put(const state::ClusterState::Change& change, Now now) override;
   void remove(const TypedObject& removed, Now now) override;
   // Reads all objects itself, because series go on.
   void reset(Now now) override { seconds_.recount(state_, now.monotonic); }
 
  private:
-  const ClusterState& state_;
-  ResourceSeconds& seconds_;
+  const state::ClusterState& state_;
+  state::ResourceSeconds& seconds_;
 };
 
 // Every replica counts the objects that ask for what muster does not do; the leader tells their owners by an event.
@@ -92,7 +92,7 @@ class UnsupportedNews final : public Observer {
                   std::vector<ObjectEvent>& events)
       : objects_(objects), settings_(settings), leads_(leads), events_(events) {}
 
-  void put(const ClusterState::Change& change, Now now) override;
+  void put(const state::ClusterState::Change& change, Now now) override;
   void remove(const TypedObject& removed, Now now) override;
 
  private:
@@ -109,7 +109,7 @@ class RequestMapper final : public Observer {
   RequestMapper(const bool& leads, std::function<void(const TypedObject&)> enqueue)
       : leads_(leads), enqueue_(std::move(enqueue)) {}
 
-  void put(const ClusterState::Change& change, Now now) override;
+  void put(const state::ClusterState::Change& change, Now now) override;
   void remove(const TypedObject& removed, Now now) override;
 
  private:
@@ -117,4 +117,4 @@ class RequestMapper final : public Observer {
   const std::function<void(const TypedObject&)> enqueue_;
 };
 
-}  // namespace muster
+}  // namespace muster::engine

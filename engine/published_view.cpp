@@ -3,7 +3,7 @@
 #include "api/kinds/kind_description.h"
 #include "api/watched_kinds.h"
 
-namespace muster {
+namespace muster::engine {
 namespace {
 
 // What rules may ask about: namespaces, queues, jobs of all kinds as possible owners, what those consult, and claims of
@@ -50,4 +50,4 @@ void PublishedView::reset(Now) {
   published_ = nullptr;
 }
 
-}  // namespace muster
+}  // namespace muster::engine

@@ -4,7 +4,7 @@
 #include "api/review/cluster_view.h"
 #include "engine/observer.h"
 
-namespace muster {
+namespace muster::engine {
 
 class PublishedView final : public Observer {
  public:
@@ -12,7 +12,7 @@ class PublishedView final : public Observer {
   ClusterViewPtr publish() const;
   const ClusterView& latest() const { return view_; }
 
-  void put(const ClusterState::Change& change, Now) override { show(*change.after); }
+  void put(const state::ClusterState::Change& change, Now) override { show(*change.after); }
   void remove(const TypedObject& removed, Now) override;
   void reset(Now) override;
   void restore(const TypedObject& object, Now) override { show(object); }
@@ -24,4 +24,4 @@ class PublishedView final : public Observer {
   mutable ClusterViewPtr published_;  // null: view_ has changed since
 };
 
-}  // namespace muster
+}  // namespace muster::engine

@@ -2,7 +2,7 @@
 
 #include "base/invariant.h"
 
-namespace muster {
+namespace muster::engine {
 
 std::string_view to_text(Broke broke) {
   switch (broke) {
@@ -42,4 +42,4 @@ bool Quarantine::holds(const ObjectKey& key, Broke broke, uint64_t version) cons
   return found != entries_.end() && found->second.version == version;
 }
 
-}  // namespace muster
+}  // namespace muster::engine

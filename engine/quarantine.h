@@ -19,7 +19,7 @@
 
 #include "api/typed_object.h"
 
-namespace muster {
+namespace muster::engine {
 
 enum class Broke { kReconciling, kState, kQuota };
 std::string_view to_text(Broke broke);
@@ -61,4 +61,4 @@ class Quarantine {
   std::map<std::pair<ObjectKey, Broke>, Entry> entries_;
 };
 
-}  // namespace muster
+}  // namespace muster::engine

@@ -14,20 +14,23 @@
 #include "reconcilers/workload/admission.h"
 #include "reconcilers/workload/workload.h"
 
-namespace muster {
+namespace muster::engine {
 
-std::span<const Reconciler* const> reconcilers() {
+std::span<const reconcilers::Reconciler* const> reconcilers() {
   // The first reconciler decides whether a job can run. Then the JobSet controller creates the Jobs whose gangs
   // the next reconciler starts.
   // The decision of the scheduler about a Workload is written before the Workload's own reconciler runs. Jobs
   // are planned before Workloads. Queues and the objects that they name are last, because their reconcilers
   // only write a status.
-  static const Reconciler* const kTable[] = {
-      &job_workload_reconciler,     &serving_set_reconciler, &pod_workload_reconciler, &jobset_reconciler,
-      &group_scheduling_reconciler, &jobset_crd_reconciler,  &admission_reconciler,    &workload_reconciler,
-      &cluster_queue_reconciler,    &cohort_reconciler,      &local_queue_reconciler,  &resource_flavor_reconciler,
-      &admission_check_reconciler};
+  static const reconcilers::Reconciler* const kTable[] = {
+      &reconcilers::job_workload_reconciler,     &reconcilers::serving_set_reconciler,
+      &reconcilers::pod_workload_reconciler,     &reconcilers::jobset_reconciler,
+      &reconcilers::group_scheduling_reconciler, &reconcilers::jobset_crd_reconciler,
+      &reconcilers::admission_reconciler,        &reconcilers::workload_reconciler,
+      &reconcilers::cluster_queue_reconciler,    &reconcilers::cohort_reconciler,
+      &reconcilers::local_queue_reconciler,      &reconcilers::resource_flavor_reconciler,
+      &reconcilers::admission_check_reconciler};
   return kTable;
 }
 
-}  // namespace muster
+}  // namespace muster::engine

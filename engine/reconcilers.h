@@ -5,10 +5,10 @@
 
 #include "reconcilers/reconciler.h"
 
-namespace muster {
+namespace muster::engine {
 
 // In the order in which they are asked for one key; the first that wants to write goes
 // first, and the others are asked again after it.
-std::span<const Reconciler* const> reconcilers();
+std::span<const reconcilers::Reconciler* const> reconcilers();
 
-}  // namespace muster
+}  // namespace muster::engine

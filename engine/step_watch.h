@@ -6,7 +6,7 @@
 
 #include "api/typed_object.h"
 
-namespace muster {
+namespace muster::engine {
 
 class StepWatch {
  public:
@@ -33,4 +33,4 @@ class WatchedStep {
   StepWatch* watch_;
 };
 
-}  // namespace muster
+}  // namespace muster::engine

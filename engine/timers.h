@@ -16,7 +16,7 @@
 
 #include "base/clock.h"
 
-namespace muster {
+namespace muster::engine {
 
 // Of one owner; pending between Timers::set() and drop() or take_due().
 class Timer {
@@ -133,4 +133,4 @@ class Timers {
   mutable std::optional<MonotonicTime> earliest_;  // nullopt: not known
 };
 
-}  // namespace muster
+}  // namespace muster::engine

@@ -2,15 +2,17 @@
 
 #include <algorithm>
 
-namespace muster {
+namespace muster::engine {
 
-std::vector<Unsupported> UnsupportedObjects::put(const ObjectKey& object, std::vector<Unsupported> found) {
+std::vector<state::Unsupported> UnsupportedObjects::put(const ObjectKey& object,
+                                                        std::vector<state::Unsupported> found) {
   const auto known = objects_.find(object);
   if (found.empty() && known == objects_.end()) return {};
-  const std::vector<Unsupported> before = known == objects_.end() ? std::vector<Unsupported>() : known->second;
+  const std::vector<state::Unsupported> before =
+      known == objects_.end() ? std::vector<state::Unsupported>() : known->second;
   remove(object);
-  std::vector<Unsupported> news;
-  for (const Unsupported& one : found) {
+  std::vector<state::Unsupported> news;
+  for (const state::Unsupported& one : found) {
     const Feature feature(object.type->kind, one.what);
     ++counts_[feature];
     if (told_.insert(feature).second) first_.push_back({object, one});
@@ -24,7 +26,7 @@ void UnsupportedObjects::remove(const ObjectKey& object) {
   const auto known = objects_.find(object);
   if (known == objects_.end()) return;
   // Down to 0, which is shown: a series that ends is no figure.
-  for (const Unsupported& one : known->second) --counts_[{std::string(object.type->kind), one.what}];
+  for (const state::Unsupported& one : known->second) --counts_[{std::string(object.type->kind), one.what}];
   objects_.erase(known);
 }
 
@@ -36,8 +38,8 @@ std::vector<GaugeReading> UnsupportedObjects::gauges() const {
   return readings;
 }
 
-ObjectEvent event_about_unsupported(const TypedObject& object, const Unsupported& unsupported) {
+ObjectEvent event_about_unsupported(const TypedObject& object, const state::Unsupported& unsupported) {
   return event_about(type_of(object), meta_of(object), kWarningEvent, "Unsupported", unsupported.note);
 }
 
-}  // namespace muster
+}  // namespace muster::engine

@@ -13,25 +13,25 @@
 #include "api/meta/object_event.h"
 #include "state/unsupported.h"
 
-namespace muster {
+namespace muster::engine {
 
 // The first object of a kind that asks for something.
 struct UnsupportedFound {
   ObjectKey object;
-  Unsupported unsupported;
+  state::Unsupported unsupported;
 };
 
 class UnsupportedObjects {
  public:
   // `found`: all of it, for this object as it is now. Returns what is new.
-  std::vector<Unsupported> put(const ObjectKey& object, std::vector<Unsupported> found);
+  std::vector<state::Unsupported> put(const ObjectKey& object, std::vector<state::Unsupported> found);
   void remove(const ObjectKey& object);
 
   // Calls visit(key, unsupported) for each.
   template <class Visit>
   void for_each(Visit visit) const {
     for (const auto& [object, found] : objects_) {
-      for (const Unsupported& one : found) visit(object, one);
+      for (const state::Unsupported& one : found) visit(object, one);
     }
   }
   // What was found first since the last call.
@@ -41,13 +41,13 @@ class UnsupportedObjects {
  private:
   using Feature = std::pair<std::string, std::string>;  // kind and what
 
-  std::map<ObjectKey, std::vector<Unsupported>> objects_;
+  std::map<ObjectKey, std::vector<state::Unsupported>> objects_;
   std::map<Feature, int> counts_;
   std::set<Feature> told_;
   std::vector<UnsupportedFound> first_;
 };
 
 // The event on the object itself.
-ObjectEvent event_about_unsupported(const TypedObject& object, const Unsupported& unsupported);
+ObjectEvent event_about_unsupported(const TypedObject& object, const state::Unsupported& unsupported);
 
-}  // namespace muster
+}  // namespace muster::engine

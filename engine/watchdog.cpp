@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace muster {
+namespace muster::engine {
 
 void Watchdog::look(std::optional<uint64_t> step, MonotonicTime now) {
   if (step && step == step_)
@@ -13,4 +13,4 @@ void Watchdog::look(std::optional<uint64_t> step, MonotonicTime now) {
   looked_ = now;
 }
 
-}  // namespace muster
+}  // namespace muster::engine

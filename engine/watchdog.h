@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 
-namespace muster {
+namespace muster::engine {
 
 class Watchdog {
  public:
@@ -28,4 +28,4 @@ class Watchdog {
   Duration in_step_for_{};
 };
 
-}  // namespace muster
+}  // namespace muster::engine

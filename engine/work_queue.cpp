@@ -5,7 +5,7 @@
 
 #include "state/namespaced_name.h"
 
-namespace muster {
+namespace muster::engine {
 namespace {
 
 constexpr Duration kFirstDelay = std::chrono::milliseconds(50);
@@ -23,7 +23,7 @@ Duration delay_after(int failures) {
 }  // namespace
 
 size_t ObjectKeyHash::operator()(const ObjectKey& key) const {
-  return NamespacedNameHash{}({key.ns, key.name}) + key.type->plural.size() * 961;  // kinds are few
+  return state::NamespacedNameHash{}({key.ns, key.name}) + key.type->plural.size() * 961;  // kinds are few
 }
 
 WorkQueue::Entry WorkQueue::entry(const ObjectKey& key) {
@@ -118,4 +118,4 @@ void WorkQueue::clear() {
   keys_.clear();
 }
 
-}  // namespace muster
+}  // namespace muster::engine

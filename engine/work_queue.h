@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "engine/timers.h"
 
-namespace muster {
+namespace muster::engine {
 
 struct ObjectKeyHash {
   size_t operator()(const ObjectKey& key) const;
@@ -81,4 +81,4 @@ class WorkQueue {
   Timers<Entry> timers_;
 };
 
-}  // namespace muster
+}  // namespace muster::engine

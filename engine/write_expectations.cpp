@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-namespace muster {
+namespace muster::engine {
 
 void WriteExpectations::add(const ObjectKey& target, uint64_t version, const ObjectKey& request) {
   writes_.emplace(target, Unseen{version, request});
@@ -38,4 +38,4 @@ std::vector<ObjectKey> WriteExpectations::take_until(const TypedObject& object, 
   return requests;
 }
 
-}  // namespace muster
+}  // namespace muster::engine

@@ -9,7 +9,7 @@
 #include "api/typed_object.h"
 #include "engine/work_queue.h"
 
-namespace muster {
+namespace muster::engine {
 
 // One thread.
 class WriteExpectations {
@@ -34,4 +34,4 @@ class WriteExpectations {
   std::unordered_multimap<ObjectKey, Unseen, ObjectKeyHash> writes_;  // by target
 };
 
-}  // namespace muster
+}  // namespace muster::engine

@@ -13,7 +13,7 @@
 #include "reconcilers/job/prebuilt_difference.h"
 #include "state/unsupported.h"
 
-namespace muster {
+namespace muster::explain {
 namespace {
 
 void say_not_found(const ExplainContext& context, const ObjectKey& key, ExplainReply& reply) {
@@ -28,54 +28,54 @@ void say_not_found(const ExplainContext& context, const ObjectKey& key, ExplainR
                          " (job/NAME, jobset/NAME, workload/NAME), or has another namespace (-n).");
 }
 
-void say_not_queued(const JobKind& kind, ExplainReply& reply) {
+void say_not_queued(const jobs::JobKind& kind, ExplainReply& reply) {
   reply.say("KindNotQueued", "muster does not queue " + reply.kind + "s here: integrations.frameworks lacks " +
                                  std::string(kind.framework) + ". They run without quota.");
   reply.change.push_back("Ask an administrator to add the framework to muster's configuration.");
 }
 
 // Why the queues have nothing to do with a job.
-Step explain_not_managed(const ExplainContext& context, const QueuedJob& job, ExplainReply& reply) {
+reconcilers::Step explain_not_managed(const ExplainContext& context, const jobs::QueuedJob& job, ExplainReply& reply) {
   const RuleSettings& rules = context.queues().rules;
   const ObjectMeta& meta = job.meta();
-  const JobKind& kind = job.kind();
+  const jobs::JobKind& kind = job.kind();
   if (!rules.frameworks.contains(kind.framework)) {
     reply.say("IntegrationDisabled", "muster does not queue " + reply.kind + "s here: integrations.frameworks lacks " +
                                          std::string(kind.framework) + ".");
-    return Step::kDone;
+    return reconcilers::Step::kDone;
   }
   if (!kind.is_managed_by(job.managed_by())) {
     reply.say("ManagedByOther", "spec.managedBy gives it to " + std::string(job.managed_by()) + ", not to muster.");
-    return Step::kDone;
+    return reconcilers::Step::kDone;
   }
   const TypedObject* ns = context.state.find(kNamespaces, "", meta.ns);
-  const auto managed = in_managed_namespace(rules, meta.ns, ns == nullptr ? nullptr : &meta_of(*ns).labels);
+  const auto managed = jobs::in_managed_namespace(rules, meta.ns, ns == nullptr ? nullptr : &meta_of(*ns).labels);
   if (managed && !*managed) {
     reply.say("NamespaceNotSelected",
               "managedJobsNamespaceSelector of muster's configuration does not match namespace " + meta.ns + ".");
     reply.change.push_back("Ask an administrator to label the namespace, or to change the selector.");
-    return Step::kDone;
+    return reconcilers::Step::kDone;
   }
-  const MaybeAncestor ancestor =
-      managed_ancestor(rules, owners_in(context.state, rules, meta.ns), meta.uid, meta.controller);
+  const jobs::MaybeAncestor ancestor =
+      jobs::managed_ancestor(rules, reconcilers::owners_in(context.state, rules, meta.ns), meta.uid, meta.controller);
   if (ancestor && *ancestor) {
     const OwnerReference& owner = *meta.controller;
     reply.say("OwnedByQueuedJob", "It is part of " + owner.kind + " " + owner.name + ", which is queued as a whole.");
     reply.change.push_back("Ask about that one: muster explain jobset/" + owner.name + " -n " + meta.ns);
-    return Step::kDone;
+    return reconcilers::Step::kDone;
   }
-  if (!job.queue_name().empty() || rules.manage_jobs_without_queue_name) return Step::kContinue;
+  if (!job.queue_name().empty() || rules.manage_jobs_without_queue_name) return reconcilers::Step::kContinue;
   reply.say("NoQueueName", "It is in no queue: it has no label " + std::string(kQueueNameLabel) + ".");
   reply.change.push_back("To queue it: " +
                          kubectl(meta.ns, "label " + std::string(job.type().plural) + " " + meta.name + " " +
                                               std::string(kQueueNameLabel) + "=LOCALQUEUE"));
-  return Step::kDone;
+  return reconcilers::Step::kDone;
 }
 
 // The Workload that counts: unfinished before finished, then the newest first.
-const Workload* workload_of(const ExplainContext& context, const QueuedJob& job) {
+const Workload* workload_of(const ExplainContext& context, const jobs::QueuedJob& job) {
   const ObjectMeta& meta = job.meta();
-  if (const auto prebuilt = prebuilt_workload_name_of(context.queues().rules, meta))
+  if (const auto prebuilt = jobs::prebuilt_workload_name_of(context.queues().rules, meta))
     return context.state.workload(meta.ns, prebuilt->name);
   const std::vector<const Workload*> owned = context.state.workloads_of_owner(meta.uid);
   const auto rank = [](const Workload* workload) {
@@ -86,7 +86,7 @@ const Workload* workload_of(const ExplainContext& context, const QueuedJob& job)
   return best == owned.end() ? nullptr : *best;
 }
 
-void explain_priority(const JobContext& context, ExplainReply& reply) {
+void explain_priority(const reconcilers::JobContext& context, ExplainReply& reply) {
   const std::string name(context.job.priority_class());
   const std::string which = name.empty() ? "the PriorityClass that its pods name" : "WorkloadPriorityClass " + name;
   reply.say("PriorityClassMissing", reply.subject() + " is not queued yet: " + which + " does not exist.");
@@ -94,11 +94,11 @@ void explain_priority(const JobContext& context, ExplainReply& reply) {
                          std::string(name.empty() ? "priorityClassName of the pod template." : "the job's label."));
 }
 
-void explain_without_workload(const ExplainContext& context, const QueuedJob& job, ExplainReply& reply) {
+void explain_without_workload(const ExplainContext& context, const jobs::QueuedJob& job, ExplainReply& reply) {
   const ObjectMeta& meta = job.meta();
-  const JobContext making{context, job};
+  const reconcilers::JobContext making{context, job};
   reply.add_fact("LocalQueue", std::string(job.queue_name()));
-  if (const auto prebuilt = prebuilt_workload_name_of(context.queues().rules, meta)) {
+  if (const auto prebuilt = jobs::prebuilt_workload_name_of(context.queues().rules, meta)) {
     reply.say("PrebuiltWorkloadMissing", reply.subject() + " waits for Workload " + std::string(prebuilt->name) +
                                              ", which it names and which does not exist.");
     reply.change.push_back("Create that Workload, or remove " + prebuilt->field + ".");
@@ -113,14 +113,15 @@ void explain_without_workload(const ExplainContext& context, const QueuedJob& jo
                            " a queue, or set a queue on this job.");
   } else if (job.active()) {
     reply.say("Stopping", reply.subject() + " gets its Workload when its remaining pods are deleted.");
-  } else if (!priority_of(making)) {
+  } else if (!reconcilers::priority_of(making)) {
     explain_priority(making, reply);
-  } else if (context.state.workload(meta.ns, name_of_workload(making)) != nullptr) {
-    reply.say("WorkloadNameConflict", reply.subject() + " cannot be queued: Workload " + name_of_workload(making) +
-                                          " exists and has another owner.");
-    reply.change.push_back("Delete that Workload: " + kubectl(meta.ns, "delete workload " + name_of_workload(making)));
+  } else if (context.state.workload(meta.ns, reconcilers::name_of_workload(making)) != nullptr) {
+    reply.say("WorkloadNameConflict", reply.subject() + " cannot be queued: Workload " +
+                                          reconcilers::name_of_workload(making) + " exists and has another owner.");
+    reply.change.push_back("Delete that Workload: " +
+                           kubectl(meta.ns, "delete workload " + reconcilers::name_of_workload(making)));
   } else {
-    if (explain_rejection(context, key_of(job.type(), meta), reply) == Step::kDone) return;
+    if (explain_rejection(context, key_of(job.type(), meta), reply) == reconcilers::Step::kDone) return;
     reply.say("WorkloadNotCreated", reply.subject() + " has no Workload yet: muster creates it at once; ask again.");
     reply.change.push_back(
         "If this continues, the leader of muster does not work: look at its log and at the events of the job.");
@@ -128,10 +129,10 @@ void explain_without_workload(const ExplainContext& context, const QueuedJob& jo
 }
 
 // A Workload that the user has created and that cannot be used.
-Step explain_prebuilt(const ExplainContext& context, const QueuedJob& job, const Workload& workload,
-                      ExplainReply& reply) {
-  const auto prebuilt = prebuilt_workload_name_of(context.queues().rules, job.meta());
-  if (!prebuilt) return Step::kContinue;
+reconcilers::Step explain_prebuilt(const ExplainContext& context, const jobs::QueuedJob& job, const Workload& workload,
+                                   ExplainReply& reply) {
+  const auto prebuilt = jobs::prebuilt_workload_name_of(context.queues().rules, job.meta());
+  if (!prebuilt) return reconcilers::Step::kContinue;
   const std::string name(prebuilt->name);
   const auto& controller = workload.meta.controller;
   if (controller && controller->uid != job.meta().uid) {
@@ -139,30 +140,31 @@ Step explain_prebuilt(const ExplainContext& context, const QueuedJob& job, const
                                            controller->kind + " " + controller->name + ".");
     reply.change.push_back("Create a Workload for this job and name it in " + prebuilt->field +
                            ", or remove it: then muster creates one.");
-    return Step::kDone;
+    return reconcilers::Step::kDone;
   }
   const Condition* finished = find_condition(workload.status.conditions, kFinishedCondition);
-  if (finished == nullptr || !finished->is_true() || finished->reason != kOutOfSyncReason) return Step::kContinue;
-  const std::string difference = difference_of_prebuilt({context, job}, workload);
+  if (finished == nullptr || !finished->is_true() || finished->reason != kOutOfSyncReason)
+    return reconcilers::Step::kContinue;
+  const std::string difference = reconcilers::difference_of_prebuilt({context, job}, workload);
   reply.say("PrebuiltWorkloadOutOfSync",
             reply.subject() + " cannot run by Workload " + name + ", which was made for another one.");
   if (!difference.empty()) reply.because.push_back("Of the Workload, " + difference + ".");
   reply.change.push_back("Delete that Workload and create one whose pod sets are those of the job.");
-  return Step::kDone;
+  return reconcilers::Step::kDone;
 }
 
 // A JobSet that muster does not run, although muster is the JobSet controller.
-Step explain_never_run(const ExplainContext& context, const ObjectKey& key, ExplainReply& reply) {
+reconcilers::Step explain_never_run(const ExplainContext& context, const ObjectKey& key, ExplainReply& reply) {
   const TypedObject* object = context.state.find(*key.type, key.ns, key.name);
-  if (object == nullptr) return Step::kContinue;
-  const std::vector<Unsupported> found = unsupported_in(*object, context.settings);
-  if (found.empty()) return Step::kContinue;
+  if (object == nullptr) return reconcilers::Step::kContinue;
+  const std::vector<state::Unsupported> found = state::unsupported_in(*object, context.settings);
+  if (found.empty()) return reconcilers::Step::kContinue;
   reply.say("Unsupported", reply.subject() + " asks for what muster does not do.");
-  for (const Unsupported& one : found) reply.because.push_back(one.note);
-  return Step::kDone;
+  for (const state::Unsupported& one : found) reply.because.push_back(one.note);
+  return reconcilers::Step::kDone;
 }
 
-void explain_job(const ExplainContext& context, const ObjectKey& key, const QueuedJob& job, ExplainReply& reply) {
+void explain_job(const ExplainContext& context, const ObjectKey& key, const jobs::QueuedJob& job, ExplainReply& reply) {
   const Workload* workload = workload_of(context, job);
   if (job.meta().deleting) {
     reply.say("BeingDeleted", reply.subject() + " is being deleted.");
@@ -170,23 +172,23 @@ void explain_job(const ExplainContext& context, const ObjectKey& key, const Queu
     reply.say("Finished", reply.subject() + (end->success ? " has succeeded" : " has failed") +
                               (end->message.empty() ? "." : ": " + end->message));
     if (workload != nullptr) reply.add_fact("Workload", workload->meta.name);
-  } else if (explain_never_run(context, key, reply) == Step::kDone) {
+  } else if (explain_never_run(context, key, reply) == reconcilers::Step::kDone) {
     if (workload != nullptr) reply.add_fact("Workload", workload->meta.name);
-  } else if (explain_not_managed(context, job, reply) == Step::kDone) {
+  } else if (explain_not_managed(context, job, reply) == reconcilers::Step::kDone) {
     explain_unqueued(context, key, job, reply);
   } else if (workload == nullptr) {
     explain_without_workload(context, job, reply);
-  } else if (explain_prebuilt(context, job, *workload, reply) == Step::kContinue) {
+  } else if (explain_prebuilt(context, job, *workload, reply) == reconcilers::Step::kContinue) {
     explain_workload(context, *workload, job, reply);
   }
 }
 
-std::optional<QueuedJob> owner_of(const ExplainContext& context, const Workload& workload) {
+std::optional<jobs::QueuedJob> owner_of(const ExplainContext& context, const Workload& workload) {
   const auto& controller = workload.meta.controller;
   if (!controller) return std::nullopt;
-  const JobKind* kind = find_owner_kind(*controller, context.queues().rules);
+  const jobs::JobKind* kind = jobs::find_owner_kind(*controller, context.queues().rules);
   if (kind == nullptr) return std::nullopt;
-  auto job = find_job({&kind->type, workload.meta.ns, controller->name}, context.state);
+  auto job = reconcilers::find_job({&kind->type, workload.meta.ns, controller->name}, context.state);
   return job && job->meta().uid == controller->uid ? job : std::nullopt;
 }
 
@@ -204,7 +206,7 @@ std::string kubectl(const std::string& ns, const std::string& rest) {
   return "kubectl -n " + ns + " " + rest;
 }
 
-ExplainReply explain(const ObjectKey& key, const ReconcileContext& known, bool leads) {
+ExplainReply explain(const ObjectKey& key, const reconcilers::ReconcileContext& known, bool leads) {
   const ExplainContext context{known, leads};
   ExplainReply reply;
   reply.kind = key.type->kind;
@@ -217,9 +219,9 @@ ExplainReply explain(const ObjectKey& key, const ReconcileContext& known, bool l
       say_not_found(context, key, reply);
     else
       explain_workload(context, *workload, owner_of(context, *workload), reply);
-  } else if (const auto job = find_job(key, known.state)) {
+  } else if (const auto job = reconcilers::find_job(key, known.state)) {
     explain_job(context, key, *job, reply);
-  } else if (const JobKind* kind = find_job_kind(*key.type);
+  } else if (const jobs::JobKind* kind = jobs::find_job_kind(*key.type);
              kind != nullptr && !kind->is_watched(context.queues().rules)) {
     say_not_queued(*kind, reply);
   } else {
@@ -228,4 +230,4 @@ ExplainReply explain(const ObjectKey& key, const ReconcileContext& known, bool l
   return reply;
 }
 
-}  // namespace muster
+}  // namespace muster::explain

@@ -10,11 +10,11 @@
 #include "api/explained.h"
 #include "reconcilers/reconciler.h"
 
-namespace muster {
+namespace muster::explain {
 
 // `key` is of a Job, a JobSet or a Workload, which need not exist. A replica that does not
 // lead (`leads`) decides nothing and knows no decision that is not written yet; the answer
 // says so where it matters.
-ExplainReply explain(const ObjectKey& key, const ReconcileContext& context, bool leads);
+ExplainReply explain(const ObjectKey& key, const reconcilers::ReconcileContext& context, bool leads);
 
-}  // namespace muster
+}  // namespace muster::explain

@@ -10,9 +10,9 @@
 #include "reconcilers/reconciler.h"
 #include "reconcilers/step.h"
 
-namespace muster {
+namespace muster::explain {
 
-struct ExplainContext : ReconcileContext {
+struct ExplainContext : reconcilers::ReconcileContext {
   bool leads;
 };
 
@@ -22,19 +22,21 @@ std::string when(TimePoint time, Now now);
 std::string kubectl(const std::string& ns, const std::string& rest);
 
 // An object that muster wanted to make for this one and that the API server refused.
-Step explain_rejection(const ExplainContext& context, const ObjectKey& key, ExplainReply& reply);
+reconcilers::Step explain_rejection(const ExplainContext& context, const ObjectKey& key, ExplainReply& reply);
 // A job that is in no queue, by whoever's choice: how far its pods are, or who would start it.
-void explain_unqueued(const ExplainContext& context, const ObjectKey& key, const QueuedJob& job, ExplainReply& reply);
+void explain_unqueued(const ExplainContext& context, const ObjectKey& key, const jobs::QueuedJob& job,
+                      ExplainReply& reply);
 // A job that may run: whether it is started, its gang complete, its pods ready.
 // `workload`: what it was admitted by, or nullptr.
-void explain_pods(const ExplainContext& context, const QueuedJob& job, const Workload* workload, ExplainReply& reply);
+void explain_pods(const ExplainContext& context, const jobs::QueuedJob& job, const Workload* workload,
+                  ExplainReply& reply);
 
 // A Workload, from its end backwards. `job`: whose it is, where that is known.
-void explain_workload(const ExplainContext& context, const Workload& workload, const std::optional<QueuedJob>& job,
-                      ExplainReply& reply);
+void explain_workload(const ExplainContext& context, const Workload& workload,
+                      const std::optional<jobs::QueuedJob>& job, ExplainReply& reply);
 // The flavors that a Workload has tried, and when it leaves the one that it has.
 void explain_flavors(const ExplainContext& context, const Workload& workload, ExplainReply& reply);
 // One that is active, not in backoff, and has no quota.
 void explain_waiting(const ExplainContext& context, const Workload& workload, ExplainReply& reply);
 
-}  // namespace muster
+}  // namespace muster::explain

@@ -6,7 +6,7 @@
 #include "reconcilers/workload/flavor_fallback.h"
 #include "scheduler/views/flavor_options.h"
 
-namespace muster {
+namespace muster::explain {
 namespace {
 
 std::string used_of(const FlavorAttempt& attempt, Duration running, const std::optional<Duration>& timeout) {
@@ -16,10 +16,10 @@ std::string used_of(const FlavorAttempt& attempt, Duration running, const std::o
 }
 
 // The flavors that its pod sets could have instead.
-std::string alternatives(const std::vector<FlavorOptions>& options, const FlavorHistory& history,
+std::string alternatives(const std::vector<scheduler::FlavorOptions>& options, const FlavorHistory& history,
                          std::string_view flavor) {
   std::vector<std::string> others;
-  for (const FlavorOptions& group : options) {
+  for (const scheduler::FlavorOptions& group : options) {
     if (group.assigned != flavor) continue;
     for (const std::string& other : group.eligible) {
       const FlavorAttempt* attempt = history.find(other);
@@ -45,15 +45,16 @@ class Flavors {
   Flavors(const ExplainContext& context, const Workload& workload, ExplainReply& reply)
       : context_(context),
         workload_(workload),
-        queues_(queues_of(workload, context.state)),
-        options_(flavor_options(context.decisions.scheduler().state(), workload.meta.ns, workload.meta.name)),
+        queues_(state::queues_of(workload, context.state)),
+        options_(
+            scheduler::flavor_options(context.decisions.scheduler().state(), workload.meta.ns, workload.meta.name)),
         reply_(reply) {}
 
   void tell() {
     for (const FlavorAttempt& attempt : workload_.status.flavors.attempts) tell(attempt);
     if (const auto& fallback = workload_.status.flavors.fallback; fallback && fallback->round > 1)
       reply_.add_fact("Round of flavors", std::to_string(fallback->round));
-    if (const auto next = next_round_at(workload_.status, queues_.cluster, context_.now.wall))
+    if (const auto next = reconcilers::next_round_at(workload_.status, queues_.cluster, context_.now.wall))
       reply_.change.push_back("If no flavor that has not failed has room, all flavors are tried again at " +
                               when(*next, context_.now) + ".");
   }
@@ -65,16 +66,17 @@ class Flavors {
 
   void tell(const FlavorAttempt& attempt) {
     const auto timeout = strategy() == nullptr ? std::nullopt : strategy()->timeout_of(attempt.flavor);
-    const bool runs = flavor_clocks_run(workload_.status) && is_assigned(attempt.flavor);
+    const bool runs = reconcilers::flavor_clocks_run(workload_.status) && is_assigned(attempt.flavor);
     const Duration running =
-        runs ? -time_left({.flavor = {}, .assigned_at = attempt.assigned_at}, {}, context_.now.wall) : Duration::zero();
+        runs ? -reconcilers::time_left({.flavor = {}, .assigned_at = attempt.assigned_at}, {}, context_.now.wall)
+             : Duration::zero();
     std::string text = "tried for " + used_of(attempt, running, timeout);
     if (attempt.failure)
       text = "failed at " + when(to_time_point(attempt.failure->time), context_.now) + " (" + attempt.failure->reason +
              "), " + text;
     reply_.add_fact("Flavor " + attempt.flavor, text);
     if (attempt.failure || !runs || !timeout) return;
-    const Duration left = std::max(time_left(attempt, *timeout, context_.now.wall), Duration::zero());
+    const Duration left = std::max(reconcilers::time_left(attempt, *timeout, context_.now.wall), Duration::zero());
     reply_.change.push_back(
         "Flavor " + attempt.flavor + " fails at " + when(context_.now.wall + left, context_.now) +
         ", unless all pods are ready before. " +
@@ -88,8 +90,8 @@ class Flavors {
 
   const ExplainContext& context_;
   const Workload& workload_;
-  const QueuesOf queues_;
-  const std::vector<FlavorOptions> options_;
+  const state::QueuesOf queues_;
+  const std::vector<scheduler::FlavorOptions> options_;
   ExplainReply& reply_;
 };
 
@@ -100,4 +102,4 @@ void explain_flavors(const ExplainContext& context, const Workload& workload, Ex
   Flavors(context, workload, reply).tell();
 }
 
-}  // namespace muster
+}  // namespace muster::explain

@@ -7,7 +7,7 @@
 #include "reconcilers/gang/group_scheduling_progress.h"
 #include "reconcilers/workload/workload_timeouts.h"
 
-namespace muster {
+namespace muster::explain {
 namespace {
 
 struct PodCounts {
@@ -30,7 +30,7 @@ void count(const Job& job, PodCounts& counts) {
   counts.succeeded += job.status.succeeded;
 }
 
-PodCounts count_pods(const ExplainContext& context, const QueuedJob& queued) {
+PodCounts count_pods(const ExplainContext& context, const jobs::QueuedJob& queued) {
   const ObjectMeta& meta = queued.meta();
   PodCounts counts;
   if (queued.type().plural == kJobs.plural) {
@@ -50,35 +50,36 @@ PodCounts count_pods(const ExplainContext& context, const QueuedJob& queued) {
   return counts;
 }
 
-std::string pods_hint(const QueuedJob& job) {
+std::string pods_hint(const jobs::QueuedJob& job) {
   const std::string_view label = job.type().plural == kJobs.plural ? kJobNameLabel : kJobSetNameKey;
   return kubectl(job.meta().ns, "get pods -l " + std::string(label) + "=" + job.meta().name) +
          " shows which, and describe says why.";
 }
 
 // The state of the start barrier while pods wait behind it, and how many pods exist.
-Step explain_gang(const ExplainContext& context, const QueuedJob& job, ExplainReply& reply) {
+reconcilers::Step explain_gang(const ExplainContext& context, const jobs::QueuedJob& job, ExplainReply& reply) {
   const ObjectMeta& meta = job.meta();
-  const auto owner = find_gang_owner({&job.type(), meta.ns, meta.name}, context.state);
-  if (!owner || owner->ends()) return Step::kContinue;
+  const auto owner = reconcilers::find_gang_owner({&job.type(), meta.ns, meta.name}, context.state);
+  if (!owner || owner->ends()) return reconcilers::Step::kContinue;
   const ConfigMap* config_map = context.state.config_map(meta.ns, owner->barrier.config_map);
-  const GangDecisions ledger = config_map == nullptr ? GangDecisions{} : read_ledger(*config_map);
-  const Gang* gang = context.state.gangs().find(meta);
-  const GroupProgress progress = assess(*owner, gang, ledger);
-  if (!progress.waits() || progress.complete()) return Step::kContinue;
+  const reconcilers::GangDecisions ledger =
+      config_map == nullptr ? reconcilers::GangDecisions{} : reconcilers::read_ledger(*config_map);
+  const state::Gang* gang = context.state.gangs().find(meta);
+  const reconcilers::GroupProgress progress = reconcilers::assess(*owner, gang, ledger);
+  if (!progress.waits() || progress.complete()) return reconcilers::Step::kContinue;
   reply.say("StartBarrier", reply.subject() + " waits at its start barrier: " + std::to_string(progress.started) +
                                 " of " + std::to_string(progress.expected) + " pods have started.");
-  if (const std::string missing = missing_pods(*owner, gang, ledger); !missing.empty())
+  if (const std::string missing = reconcilers::missing_pods(*owner, gang, ledger); !missing.empty())
     reply.because.push_back("Missing: " + missing + ".");
-  const auto deadline = deadline_of(*owner, progress, ledger, context.now.wall);
+  const auto deadline = reconcilers::deadline_of(*owner, progress, ledger, context.now.wall);
   const std::string end = owner->suspends_on_timeout() ? "it is suspended" : "it fails";
   reply.add_fact("Barrier", deadline ? "opens when all have started; " + end + " at " + when(*deadline, context.now)
                                      : "opens when all have started; its time begins with the first pod");
   reply.change.push_back("Starts when every pod is on a node; " + pods_hint(job));
-  return Step::kDone;
+  return reconcilers::Step::kDone;
 }
 
-void explain_not_ready(const ExplainContext& context, const QueuedJob& job, const Workload* workload,
+void explain_not_ready(const ExplainContext& context, const jobs::QueuedJob& job, const Workload* workload,
                        const PodCounts& pods, ExplainReply& reply) {
   reply.say("PodsNotReady", reply.subject() + " is admitted, and " + std::to_string(pods.ready) + " of its " +
                                 std::to_string(pods.wanted) + " pods are ready.");
@@ -89,7 +90,7 @@ void explain_not_ready(const ExplainContext& context, const QueuedJob& job, cons
     reply.because.push_back("All pods were ready before, and a pod has failed: it waits for recovery.");
   const auto& settings = context.queues().wait_for_pods_ready;
   if (workload != nullptr && settings) {
-    const auto wait = pods_ready_wait(workload->status.conditions, *settings);
+    const auto wait = reconcilers::pods_ready_wait(workload->status.conditions, *settings);
     if (wait) reply.add_fact("Evicted at", when(wait->end, context.now) + ", unless all pods are ready by then");
   }
   reply.change.push_back(pods_hint(job));
@@ -97,18 +98,19 @@ void explain_not_ready(const ExplainContext& context, const QueuedJob& job, cons
 
 }  // namespace
 
-Step explain_rejection(const ExplainContext& context, const ObjectKey& key, ExplainReply& reply) {
-  const ClusterState::Rejection* rejection = context.state.rejection(key);
-  if (rejection == nullptr) return Step::kContinue;
+reconcilers::Step explain_rejection(const ExplainContext& context, const ObjectKey& key, ExplainReply& reply) {
+  const state::ClusterState::Rejection* rejection = context.state.rejection(key);
+  if (rejection == nullptr) return reconcilers::Step::kContinue;
   const ObjectKey& target = rejection->target;
-  if (context.state.find(*target.type, target.ns, target.name) != nullptr) return Step::kContinue;
+  if (context.state.find(*target.type, target.ns, target.name) != nullptr) return reconcilers::Step::kContinue;
   reply.say("CreationRefused", reply.subject() + " needs " + std::string(target.type->kind) + " " + target.name +
                                    ", which cannot be created: " + rejection->why);
   reply.change.push_back("Correct what the API server names; muster tries again by itself.");
-  return Step::kDone;
+  return reconcilers::Step::kDone;
 }
 
-void explain_pods(const ExplainContext& context, const QueuedJob& job, const Workload* workload, ExplainReply& reply) {
+void explain_pods(const ExplainContext& context, const jobs::QueuedJob& job, const Workload* workload,
+                  ExplainReply& reply) {
   const PodCounts pods = count_pods(context, job);
   reply.add_fact("Pods", pods.text());
   if (job.suspended()) {
@@ -116,14 +118,15 @@ void explain_pods(const ExplainContext& context, const QueuedJob& job, const Wor
     reply.change.push_back("Nothing to do: ask again in a moment.");
     return;
   }
-  if (explain_rejection(context, key_of(job.type(), job.meta()), reply) == Step::kDone ||
-      explain_gang(context, job, reply) == Step::kDone)
+  if (explain_rejection(context, key_of(job.type(), job.meta()), reply) == reconcilers::Step::kDone ||
+      explain_gang(context, job, reply) == reconcilers::Step::kDone)
     return;
   if (!job.pods_ready()) return explain_not_ready(context, job, workload, pods, reply);
   reply.say("Running", reply.subject() + " is running: " + pods.text() + ".");
 }
 
-void explain_unqueued(const ExplainContext& context, const ObjectKey& key, const QueuedJob& job, ExplainReply& reply) {
+void explain_unqueued(const ExplainContext& context, const ObjectKey& key, const jobs::QueuedJob& job,
+                      ExplainReply& reply) {
   const std::string why = reply.reason;
   const std::string sentence = reply.headline;
   const std::vector<std::string> change = std::exchange(reply.change, {});
@@ -140,4 +143,4 @@ void explain_unqueued(const ExplainContext& context, const ObjectKey& key, const
                                              " --type merge -p '{\"spec\":{\"suspend\":false}}'"));
 }
 
-}  // namespace muster
+}  // namespace muster::explain

@@ -12,7 +12,7 @@
 #include "scheduler/eligibility.h"
 #include "scheduler/views/explanation.h"
 
-namespace muster {
+namespace muster::explain {
 namespace {
 
 constexpr size_t kMostNamed = 10;
@@ -23,38 +23,38 @@ std::string text(const std::string& resource, int64_t amount) {
 
 // --- Queues that keep it out ---
 
-Step explain_local_queue(const Workload& workload, const QueuesOf& queues, ExplainReply& reply) {
+reconcilers::Step explain_local_queue(const Workload& workload, const state::QueuesOf& queues, ExplainReply& reply) {
   const std::string& name = workload.queue_name;
   const std::string& ns = workload.meta.ns;
   if (name.empty()) {
     reply.say("NoQueueName", reply.subject() + " names no LocalQueue.");
     reply.change.push_back("Give its job the label " + std::string(kQueueNameLabel) + ".");
-    return Step::kDone;
+    return reconcilers::Step::kDone;
   }
   if (queues.local == nullptr) {
     reply.say("LocalQueueMissing",
               reply.subject() + " waits for LocalQueue " + name + ", which does not exist in " + ns + ".");
     reply.change.push_back("Create that LocalQueue, or name another in the job's label " +
                            std::string(kQueueNameLabel) + "; " + kubectl(ns, "get localqueues") + " lists them.");
-    return Step::kDone;
+    return reconcilers::Step::kDone;
   }
-  if (queues.local->stop_policy == StopPolicy::kNone) return Step::kContinue;
+  if (queues.local->stop_policy == StopPolicy::kNone) return reconcilers::Step::kContinue;
   reply.say("LocalQueueStopped", reply.subject() + " waits because LocalQueue " + name + " is stopped.");
   reply.change.push_back("To resume, set spec.stopPolicy of LocalQueue " + name + " to None.");
-  return Step::kDone;
+  return reconcilers::Step::kDone;
 }
 
-Step explain_cluster_queue(const ExplainContext& context, const Workload& workload, const QueuesOf& queues,
-                           ExplainReply& reply) {
+reconcilers::Step explain_cluster_queue(const ExplainContext& context, const Workload& workload,
+                                        const state::QueuesOf& queues, ExplainReply& reply) {
   const std::string& name = queues.cluster_name;
   if (queues.cluster == nullptr) {
     reply.say("ClusterQueueMissing", reply.subject() + " waits for ClusterQueue " + name + ", which does not exist.");
     reply.because.push_back("LocalQueue " + workload.queue_name + " names it.");
     reply.change.push_back("Ask an administrator to create ClusterQueue " + name +
                            ", or use a LocalQueue of another ClusterQueue.");
-    return Step::kDone;
+    return reconcilers::Step::kDone;
   }
-  if (const auto inactive = why_inactive(context.decisions.scheduler().state(), name)) {
+  if (const auto inactive = scheduler::why_inactive(context.decisions.scheduler().state(), name)) {
     const bool stopped = inactive->reason == kStoppedReason;
     reply.say(stopped ? "ClusterQueueStopped" : "ClusterQueueInactive",
               reply.subject() + " waits because ClusterQueue " + name +
@@ -63,25 +63,26 @@ Step explain_cluster_queue(const ExplainContext& context, const Workload& worklo
     reply.change.push_back(stopped ? "To resume, set spec.stopPolicy of ClusterQueue " + name + " to None."
                                    : "Ask an administrator to create the missing objects, or to remove them from the "
                                      "spec of the ClusterQueue.");
-    return Step::kDone;
+    return reconcilers::Step::kDone;
   }
   const TypedObject* ns = context.state.find(kNamespaces, "", workload.meta.ns);
-  if (ns == nullptr || queues.cluster->namespace_selector.matches(meta_of(*ns).labels)) return Step::kContinue;
+  if (ns == nullptr || queues.cluster->namespace_selector.matches(meta_of(*ns).labels))
+    return reconcilers::Step::kContinue;
   reply.say("NamespaceNotAdmitted", reply.subject() + " waits because ClusterQueue " + name +
                                         " does not admit workloads of namespace " + workload.meta.ns + ".");
   reply.because.push_back("Its spec.namespaceSelector does not match the labels of the namespace.");
   reply.change.push_back(
       "Ask an administrator to label the namespace, or to change spec.namespaceSelector of ClusterQueue " + name + ".");
-  return Step::kDone;
+  return reconcilers::Step::kDone;
 }
 
-Step explain_gate(const Workload& workload, ExplainReply& reply) {
+reconcilers::Step explain_gate(const Workload& workload, ExplainReply& reply) {
   const std::string gates(workload.meta.annotation(kAdmissionGatedByAnnotation));
-  if (gates.empty()) return Step::kContinue;
+  if (gates.empty()) return reconcilers::Step::kContinue;
   reply.say(kAdmissionGatedReason, reply.subject() + " waits for its admission gates: " + gates + ".");
   reply.change.push_back("To queue it, remove the gates from the annotation " +
                          std::string(kAdmissionGatedByAnnotation) + ".");
-  return Step::kDone;
+  return reconcilers::Step::kDone;
 }
 
 // --- Other Workloads ---
@@ -106,11 +107,11 @@ ExplainedOthers blocker_in(const ExplainContext& context) {
   return blocker;
 }
 
-void add_ahead(const SchedulerView& waits, ExplainReply& reply) {
+void add_ahead(const scheduler::SchedulerView& waits, ExplainReply& reply) {
   if (waits.position == 0) return;
   ExplainedOthers ahead{.role = std::string(kAheadRole), .count = static_cast<int64_t>(waits.position), .names = {}};
   for (const std::string& path : waits.ahead) {
-    const auto [ns, name] = split_path(path);
+    const auto [ns, name] = state::split_path(path);
     ahead.names.push_back({std::string(ns), std::string(name)});
   }
   reply.others.push_back(std::move(ahead));
@@ -119,25 +120,26 @@ void add_ahead(const SchedulerView& waits, ExplainReply& reply) {
 // --- The numbers ---
 
 // The missing amount, per requested unit.
-double shortage(const FlavorRow& row) {
+double shortage(const scheduler::FlavorRow& row) {
   if (!row.suitable || row.requested <= row.free) return 0;
   return static_cast<double>(row.requested - row.free) / static_cast<double>(row.requested);
 }
 
 // The blocking reason: for each resource of a pod set without a usable flavor, the flavor that comes nearest;
 // of these flavors the one with the smallest shortage.
-const FlavorRow* worst(const std::vector<FlavorRow>& rows, bool (FlavorRow::*does)() const) {
-  std::map<std::pair<std::string_view, std::string_view>, const FlavorRow*> nearest;
+const scheduler::FlavorRow* worst(const std::vector<scheduler::FlavorRow>& rows,
+                                  bool (scheduler::FlavorRow::*does)() const) {
+  std::map<std::pair<std::string_view, std::string_view>, const scheduler::FlavorRow*> nearest;
   std::set<std::pair<std::string_view, std::string_view>> satisfied;
-  for (const FlavorRow& row : rows) {
+  for (const scheduler::FlavorRow& row : rows) {
     const auto key = std::pair<std::string_view, std::string_view>(row.pod_set, row.resource);
     if ((row.*does)()) satisfied.insert(key);
-    const FlavorRow*& known = nearest[key];
+    const scheduler::FlavorRow*& known = nearest[key];
     if (known == nullptr ||
         (row.suitable && (!known->suitable || row.requested - row.free < known->requested - known->free)))
       known = &row;
   }
-  const FlavorRow* found = nullptr;
+  const scheduler::FlavorRow* found = nullptr;
   for (const auto& [key, row] : nearest) {
     if (satisfied.contains(key)) continue;
     if (found == nullptr || shortage(*row) > shortage(*found)) found = row;
@@ -145,12 +147,12 @@ const FlavorRow* worst(const std::vector<FlavorRow>& rows, bool (FlavorRow::*doe
   return found;
 }
 
-void add_rows(std::vector<FlavorRow> rows, ExplainReply& reply) {
-  const auto before = [](const FlavorRow& a, const FlavorRow& b) {
+void add_rows(std::vector<scheduler::FlavorRow> rows, ExplainReply& reply) {
+  const auto before = [](const scheduler::FlavorRow& a, const scheduler::FlavorRow& b) {
     return std::pair(-shortage(a), a.suitable) < std::pair(-shortage(b), b.suitable);
   };
   std::stable_sort(rows.begin(), rows.end(), before);
-  for (const FlavorRow& row : rows) {
+  for (const scheduler::FlavorRow& row : rows) {
     ExplainedFlavor shown{.pod_set = row.pod_set,
                           .resource = row.resource,
                           .flavor = row.flavor,
@@ -172,7 +174,7 @@ bool may_shrink(const Workload& workload) {
 
 // The reason if this replica has made no decision: the reason that the leader has written, otherwise the reason
 // that the numbers show.
-std::string reason_without_decision(const Workload& workload, const SchedulerView& waits) {
+std::string reason_without_decision(const Workload& workload, const scheduler::SchedulerView& waits) {
   const Condition* written = find_condition(workload.status.conditions, kQuotaReservedCondition);
   if (written != nullptr && !written->is_true()) {
     for (std::string_view token :
@@ -182,17 +184,17 @@ std::string reason_without_decision(const Workload& workload, const SchedulerVie
     }
   }
   if (may_shrink(workload)) return "";
-  const FlavorRow* never = worst(waits.flavors, &FlavorRow::could_fit);
+  const scheduler::FlavorRow* never = worst(waits.flavors, &scheduler::FlavorRow::could_fit);
   if (never == nullptr) return "";
   return std::string(never->suitable ? kExceedsMaxQuotaReason : kNoMatchingFlavorReason);
 }
 
 // --- Words ---
 
-void say_no_flavor(const SchedulerView& waits, ExplainReply& reply) {
+void say_no_flavor(const scheduler::SchedulerView& waits, ExplainReply& reply) {
   reply.say(kNoMatchingFlavorReason,
             reply.subject() + " cannot run on any flavor of ClusterQueue " + waits.cluster_queue + ".");
-  for (const FlavorRow& row : waits.flavors) {
+  for (const scheduler::FlavorRow& row : waits.flavors) {
     if (row.suitable) continue;
     std::string why = row.flavor.empty() ? "Resource " + row.resource + ": " + row.verdict + "."
                                          : "Flavor " + row.flavor + ": " + row.verdict + ".";
@@ -204,9 +206,9 @@ void say_no_flavor(const SchedulerView& waits, ExplainReply& reply) {
       "flavor that suits them.");
 }
 
-void say_waiting_for_quota(const SchedulerView& waits, ExplainReply& reply) {
+void say_waiting_for_quota(const scheduler::SchedulerView& waits, ExplainReply& reply) {
   const std::string queue = "ClusterQueue " + waits.cluster_queue;
-  const FlavorRow* row = worst(waits.flavors, &FlavorRow::fits);
+  const scheduler::FlavorRow* row = worst(waits.flavors, &scheduler::FlavorRow::fits);
   if (row != nullptr && !row->suitable) return say_no_flavor(waits, reply);
   if (row == nullptr) {
     reply.say(kWaitingForQuotaReason, reply.subject() + " waits for its turn in " + queue + ".");
@@ -223,8 +225,8 @@ void say_waiting_for_quota(const SchedulerView& waits, ExplainReply& reply) {
                            row->resource + "), which is in use or lent to other queues.");
 }
 
-void say_never_fits(const SchedulerView& waits, ExplainReply& reply) {
-  const FlavorRow* row = worst(waits.flavors, &FlavorRow::could_fit);
+void say_never_fits(const scheduler::SchedulerView& waits, ExplainReply& reply) {
+  const scheduler::FlavorRow* row = worst(waits.flavors, &scheduler::FlavorRow::could_fit);
   const std::string queue = "ClusterQueue " + waits.cluster_queue;
   if (row != nullptr && !row->suitable) return say_no_flavor(waits, reply);
   if (row == nullptr) {
@@ -241,8 +243,8 @@ void say_never_fits(const SchedulerView& waits, ExplainReply& reply) {
       row->resource + " in flavor " + row->flavor + " (or the quota of the cohort).");
 }
 
-void say_waiting_for_victims(const ExplainContext& context, const Workload& workload, const SchedulerView& waits,
-                             ExplainReply& reply) {
+void say_waiting_for_victims(const ExplainContext& context, const Workload& workload,
+                             const scheduler::SchedulerView& waits, ExplainReply& reply) {
   ExplainedOthers victims = victims_of(context, workload);
   reply.say(kWaitingForPreemptedWorkloadsReason,
             victims.count > 0
@@ -254,7 +256,7 @@ void say_waiting_for_victims(const ExplainContext& context, const Workload& work
 }
 
 // A follower makes no decisions; the status that the leader has written contains the time.
-void say_waiting_for_protected(const Workload& workload, const SchedulerView& waits, ExplainReply& reply) {
+void say_waiting_for_protected(const Workload& workload, const scheduler::SchedulerView& waits, ExplainReply& reply) {
   reply.say(kWaitingForProtectedWorkloadsReason,
             reply.subject() + " waits because the Workloads that it could preempt in ClusterQueue " +
                 waits.cluster_queue + " or its cohort have started recently and are protected.");
@@ -282,13 +284,13 @@ void say_admission_blocked(const ExplainContext& context, ExplainedOthers blocke
   if (blocker.count > 0) reply.others.push_back(std::move(blocker));
 }
 
-void say_misconfigured(const SchedulerView& waits, ExplainReply& reply) {
+void say_misconfigured(const scheduler::SchedulerView& waits, ExplainReply& reply) {
   reply.say(kMisconfiguredReason, reply.subject() + " is invalid and cannot be admitted, regardless of quota.");
   reply.because.push_back(waits.message);
   reply.change.push_back("Correct the requests and limits of its pods, or the LimitRange that is named.");
 }
 
-void say_not_looked_at(const ExplainContext& context, const SchedulerView& waits, ExplainReply& reply) {
+void say_not_looked_at(const ExplainContext& context, const scheduler::SchedulerView& waits, ExplainReply& reply) {
   reply.say(
       kPendingEvaluationReason,
       reply.subject() + " has not been evaluated yet: " +
@@ -301,7 +303,7 @@ void say_not_looked_at(const ExplainContext& context, const SchedulerView& waits
         "Answered by a follower: decisions that the leader has not written yet may be missing. Ask again in a second.");
 }
 
-void say_turn(const ExplainContext& context, const Workload& workload, const SchedulerView& waits,
+void say_turn(const ExplainContext& context, const Workload& workload, const scheduler::SchedulerView& waits,
               ExplainReply& reply) {
   const std::string reason = waits.reason.empty() ? reason_without_decision(workload, waits) : waits.reason;
   const auto& wait_for_pods = context.queues().wait_for_pods_ready;
@@ -325,15 +327,15 @@ void say_turn(const ExplainContext& context, const Workload& workload, const Sch
 }  // namespace
 
 void explain_waiting(const ExplainContext& context, const Workload& workload, ExplainReply& reply) {
-  const QueuesOf queues = queues_of(workload, context.state);
-  if (explain_local_queue(workload, queues, reply) == Step::kDone ||
-      explain_cluster_queue(context, workload, queues, reply) == Step::kDone ||
-      explain_gate(workload, reply) == Step::kDone)
+  const state::QueuesOf queues = state::queues_of(workload, context.state);
+  if (explain_local_queue(workload, queues, reply) == reconcilers::Step::kDone ||
+      explain_cluster_queue(context, workload, queues, reply) == reconcilers::Step::kDone ||
+      explain_gate(workload, reply) == reconcilers::Step::kDone)
     return;
-  const SchedulerDriver& driver = context.decisions;
-  const PendingDecision* decision = driver.pending_decision_on(workload.meta.ns, workload.meta.name);
-  const auto waits = explain_pending(driver.scheduler().state(), workload.meta.ns, workload.meta.name);
-  if ((decision != nullptr && std::holds_alternative<Admitted>(*decision)) || !waits) {
+  const state::SchedulerDriver& driver = context.decisions;
+  const state::PendingDecision* decision = driver.pending_decision_on(workload.meta.ns, workload.meta.name);
+  const auto waits = scheduler::explain_pending(driver.scheduler().state(), workload.meta.ns, workload.meta.name);
+  if ((decision != nullptr && std::holds_alternative<scheduler::Admitted>(*decision)) || !waits) {
     reply.say("BeingAdmitted", reply.subject() + " has just got its turn in ClusterQueue " + queues.cluster_name + ".");
     reply.change.push_back("Nothing to do: ask again in a moment.");
     return;
@@ -346,4 +348,4 @@ void explain_waiting(const ExplainContext& context, const Workload& workload, Ex
   add_ahead(*waits, reply);
 }
 
-}  // namespace muster
+}  // namespace muster::explain

@@ -6,7 +6,7 @@
 #include "explain/explain_context.h"
 #include "explain/history/workload_moments.h"
 
-namespace muster {
+namespace muster::explain {
 namespace {
 
 const Condition* find(const Workload& workload, std::string_view type) {
@@ -101,8 +101,8 @@ void explain_inactive(const Workload& workload, ExplainReply& reply) {
   reply.change.push_back("To requeue it: " + reactivate(workload));
 }
 
-void explain_stopping(const ExplainContext& context, const Workload& workload, const std::optional<QueuedJob>& job,
-                      ExplainReply& reply) {
+void explain_stopping(const ExplainContext& context, const Workload& workload,
+                      const std::optional<jobs::QueuedJob>& job, ExplainReply& reply) {
   const Condition& evicted = *find(workload, kEvictedCondition);
   reply.say("Stopping", reply.subject() + " was evicted (" + evicted.reason + "), and its pods are still stopping.");
   reply.because.push_back(said(evicted) + ".");
@@ -149,13 +149,13 @@ void explain_finished(const Workload& workload, ExplainReply& reply) {
     reply.change.push_back("Create the job again; a finished Workload does not run again.");
 }
 
-void explain_admitted(const ExplainContext& context, const Workload& workload, const std::optional<QueuedJob>& job,
-                      ExplainReply& reply) {
-  const PendingDecision* decision = context.decisions.pending_decision_on(workload.meta.ns, workload.meta.name);
-  if (decision != nullptr && std::holds_alternative<Preempted>(*decision)) {
+void explain_admitted(const ExplainContext& context, const Workload& workload,
+                      const std::optional<jobs::QueuedJob>& job, ExplainReply& reply) {
+  const state::PendingDecision* decision = context.decisions.pending_decision_on(workload.meta.ns, workload.meta.name);
+  if (decision != nullptr && std::holds_alternative<scheduler::Preempted>(*decision)) {
     reply.say(kPreemptedReason, reply.subject() + " is being preempted: another Workload needs its quota.");
     reply.change.push_back("It is requeued without further action when its pods are deleted.");
-    const WorkloadPtr& preemptor = std::get<Preempted>(*decision).preemptor;
+    const WorkloadPtr& preemptor = std::get<scheduler::Preempted>(*decision).preemptor;
     if (preemptor)
       reply.others.push_back({std::string(kPreemptorRole), 1, {{preemptor->meta.ns, preemptor->meta.name}}});
     return;
@@ -165,7 +165,7 @@ void explain_admitted(const ExplainContext& context, const Workload& workload, c
 }
 
 // The dominant reason.
-void explain_state(const ExplainContext& context, const Workload& workload, const std::optional<QueuedJob>& job,
+void explain_state(const ExplainContext& context, const Workload& workload, const std::optional<jobs::QueuedJob>& job,
                    ExplainReply& reply) {
   const auto& requeue = workload.status.requeue_state;
   if (workload.finished()) return explain_finished(workload, reply);
@@ -187,8 +187,8 @@ void explain_state(const ExplainContext& context, const Workload& workload, cons
 
 }  // namespace
 
-void explain_workload(const ExplainContext& context, const Workload& workload, const std::optional<QueuedJob>& job,
-                      ExplainReply& reply) {
+void explain_workload(const ExplainContext& context, const Workload& workload,
+                      const std::optional<jobs::QueuedJob>& job, ExplainReply& reply) {
   add_facts(context, workload, reply);
   explain_state(context, workload, job, reply);
   explain_flavors(context, workload, reply);
@@ -196,4 +196,4 @@ void explain_workload(const ExplainContext& context, const Workload& workload, c
   add_timeline(context, workload, reply);
 }
 
-}  // namespace muster
+}  // namespace muster::explain

@@ -1,6 +1,6 @@
 #include "jobs/admission_gates.h"
 
-namespace muster {
+namespace muster::jobs {
 namespace {
 
 std::string_view trimmed(std::string_view text) {
@@ -24,4 +24,4 @@ std::vector<std::string_view> admission_gates_in(std::string_view annotation) {
   return gates;
 }
 
-}  // namespace muster
+}  // namespace muster::jobs

@@ -5,10 +5,10 @@
 #include <string_view>
 #include <vector>
 
-namespace muster {
+namespace muster::jobs {
 
 // The gates as written between the commas, without white space around them. An
 // empty text has none, a trailing comma means an empty last gate.
 std::vector<std::string_view> admission_gates_in(std::string_view annotation);
 
-}  // namespace muster
+}  // namespace muster::jobs

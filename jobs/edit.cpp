@@ -5,7 +5,7 @@
 
 #include "api/codec/json.h"
 
-namespace muster {
+namespace muster::jobs {
 
 using nlohmann::json;
 
@@ -49,4 +49,4 @@ void set_suspend_field(json& job, bool suspend) {
   if (json* spec = make_object(job, {"spec"})) (*spec)["suspend"] = suspend;
 }
 
-}  // namespace muster
+}  // namespace muster::jobs

@@ -6,7 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string_view>
 
-namespace muster {
+namespace muster::jobs {
 
 // The object or array at a path; nullptr when a step is missing or something else stands there.
 nlohmann::json* existing_object(nlohmann::json& value, std::initializer_list<std::string_view> keys);
@@ -23,4 +23,4 @@ void set_label(nlohmann::json& object, std::string_view key, std::string_view te
 // spec.suspend, of Jobs and JobSets.
 void set_suspend_field(nlohmann::json& job, bool suspend);
 
-}  // namespace muster
+}  // namespace muster::jobs

@@ -7,7 +7,7 @@
 #include "api/meta/object_meta.h"
 #include "jobs/job_kind.h"
 
-namespace muster {
+namespace muster::jobs {
 
 // The first condition of the list that is true and of one of these types; nullopt: there is none.
 inline std::optional<JobEnd> ended_by_condition(const Conditions& conditions, std::string_view success,
@@ -19,4 +19,4 @@ inline std::optional<JobEnd> ended_by_condition(const Conditions& conditions, st
   return std::nullopt;
 }
 
-}  // namespace muster
+}  // namespace muster::jobs

@@ -7,7 +7,7 @@
 #include "api/codec/json.h"
 #include "jobs/edit.h"
 
-namespace muster {
+namespace muster::jobs {
 namespace {
 
 using nlohmann::json;
@@ -60,7 +60,7 @@ std::vector<std::string> replicated_job_names(const json& job) {
 
 std::string quoted_list(const std::vector<std::string>& names) {
   std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + to_text(json(name));
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + muster::to_text(json(name));
   return text.empty() ? "none" : text;
 }
 
@@ -113,7 +113,8 @@ void check_targets(const std::vector<std::string>& names, const std::vector<Fiel
                                "is not a replicated job of this JobSet; name one of " + quoted_list(known) +
                                    ", or list no target for all of them"));
     } else if (!seen.insert(names[i]).second) {
-      errors.push_back({paths[i], FieldErrorType::kDuplicate, to_text(json(names[i])), "list each target once"});
+      errors.push_back(
+          {paths[i], FieldErrorType::kDuplicate, muster::to_text(json(names[i])), "list each target once"});
     }
   }
 }
@@ -174,7 +175,7 @@ std::optional<std::vector<std::string>> read_annotation_targets(std::string_view
 std::optional<GroupTimeoutAction> check_action(const FieldPath& path, std::string_view text, FieldErrors& errors) {
   if (text == kGroupActionFail) return GroupTimeoutAction::kFail;
   if (text == kGroupActionSuspend) return GroupTimeoutAction::kSuspend;
-  errors.push_back({path, FieldErrorType::kNotSupported, to_text(json(text)),
+  errors.push_back({path, FieldErrorType::kNotSupported, muster::to_text(json(text)),
                     "supported values: \"Fail\" (the default), \"Suspend\" (keeps the object, frees its nodes)"});
   return std::nullopt;
 }
@@ -350,4 +351,4 @@ json* make_template_list(json& pod_template, std::string_view key) {
   return list.is_array() ? &list : nullptr;
 }
 
-}  // namespace muster
+}  // namespace muster::jobs

@@ -46,7 +46,7 @@
 #include "api/meta/field_error.h"
 #include "jobs/job_kind.h"
 
-namespace muster {
+namespace muster::jobs {
 
 // Keys of the ConfigMap.
 inline constexpr std::string_view kGroupStartedKey = "started";
@@ -126,4 +126,4 @@ std::optional<size_t> find_barrier_volume(const nlohmann::json& pod_template);
 // nullptr when the template has another shape, which the API server refuses.
 nlohmann::json* make_template_list(nlohmann::json& pod_template, std::string_view key);
 
-}  // namespace muster
+}  // namespace muster::jobs

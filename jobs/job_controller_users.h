@@ -5,9 +5,9 @@
 #include <array>
 #include <string_view>
 
-namespace muster {
+namespace muster::jobs {
 
 inline constexpr std::array<std::string_view, 2> kJobControllerUsers = {
     "system:serviceaccount:kube-system:job-controller", "system:kube-controller-manager"};
 
-}  // namespace muster
+}  // namespace muster::jobs

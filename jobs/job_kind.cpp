@@ -4,7 +4,7 @@
 
 #include "jobs/described/described_kind.h"
 
-namespace muster {
+namespace muster::jobs {
 
 // First the kinds with special code, then the described kinds.
 std::span<const JobKind* const> job_kinds() {
@@ -65,4 +65,4 @@ const ResourceType* job_type_of(const OwnerReference& owner) {
   return kind == &batch_job || kind == &jobset ? &kind->type : nullptr;
 }
 
-}  // namespace muster
+}  // namespace muster::jobs

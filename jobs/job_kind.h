@@ -26,6 +26,10 @@
 #include "jobs/pod_set_info.h"
 
 namespace muster {
+class ClusterView;
+}  // namespace muster
+
+namespace muster::jobs {
 
 // A pod template inside a job: where it stands and what it is.
 template <class Json>
@@ -43,8 +47,6 @@ struct BasicPodTemplateRef {
 };
 using PodTemplateRef = BasicPodTemplateRef<nlohmann::json>;             // for editing
 using ConstPodTemplateRef = BasicPodTemplateRef<const nlohmann::json>;  // for reading
-
-class ClusterView;
 
 struct JobEnd {
   bool success = false;
@@ -206,4 +208,4 @@ extern const JobKind& deployment;
 extern const JobKind& stateful_set;
 extern const JobKind& leader_worker_set;
 
-}  // namespace muster
+}  // namespace muster::jobs

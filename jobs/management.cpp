@@ -7,7 +7,7 @@
 #include "api/codec/json.h"
 #include "api/meta/constants.h"
 
-namespace muster {
+namespace muster::jobs {
 namespace {
 
 using nlohmann::json;
@@ -165,4 +165,4 @@ std::string text_of(const ManagedAncestor& ancestor) {
   return ancestor.kind + " \"" + ancestor.name + "\"";
 }
 
-}  // namespace muster
+}  // namespace muster::jobs

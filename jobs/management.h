@@ -16,7 +16,7 @@
 #include "base/result.h"
 #include "jobs/job_kind.h"
 
-namespace muster {
+namespace muster::jobs {
 
 // Why a question about a job has no answer. With `retry` the answer comes with
 // time: the view has not caught up with the cluster.
@@ -99,4 +99,4 @@ bool is_admitter(const Review& review);
 // 'JobSet "train"', for messages.
 std::string text_of(const ManagedAncestor& ancestor);
 
-}  // namespace muster
+}  // namespace muster::jobs

@@ -8,7 +8,7 @@
 
 #include "api/codec/json.h"
 
-namespace muster {
+namespace muster::jobs {
 
 // Points into the list, which outlives it.
 class NamedItems {
@@ -26,4 +26,4 @@ class NamedItems {
   std::unordered_map<std::string_view, const nlohmann::json*> items_;
 };
 
-}  // namespace muster
+}  // namespace muster::jobs

@@ -6,7 +6,7 @@
 #include "api/codec/json.h"
 #include "api/meta/object_meta.h"
 
-namespace muster {
+namespace muster::jobs {
 namespace {
 
 using nlohmann::json;
@@ -94,4 +94,4 @@ json template_patch(const PodSetInfo& before, const PodSetInfo& after) {
   return patch;
 }
 
-}  // namespace muster
+}  // namespace muster::jobs

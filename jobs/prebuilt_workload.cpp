@@ -6,7 +6,7 @@
 #include "api/meta/constants.h"
 #include "api/meta/field_error.h"
 
-namespace muster {
+namespace muster::jobs {
 namespace {
 
 constexpr size_t kMaxLabelValue = 63;
@@ -38,4 +38,4 @@ std::optional<PrebuiltWorkloadName> prebuilt_workload_name_of(const RuleSettings
                 labelled == meta.labels.end() ? std::nullopt : std::optional<std::string_view>(labelled->second));
 }
 
-}  // namespace muster
+}  // namespace muster::jobs

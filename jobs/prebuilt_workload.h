@@ -11,7 +11,7 @@
 #include "api/config/rule_settings.h"
 #include "api/meta/object_meta.h"
 
-namespace muster {
+namespace muster::jobs {
 
 struct PrebuiltWorkloadName {
   std::string_view name;  // points into the object
@@ -26,4 +26,4 @@ std::optional<PrebuiltWorkloadName> prebuilt_workload_name_of(const RuleSettings
                                                               const nlohmann::json& object);
 std::optional<PrebuiltWorkloadName> prebuilt_workload_name_of(const RuleSettings& settings, const ObjectMeta& meta);
 
-}  // namespace muster
+}  // namespace muster::jobs

@@ -9,7 +9,7 @@
 #include "api/meta/label_rules.h"
 #include "api/workload_conditions.h"
 
-namespace muster {
+namespace muster::jobs {
 namespace {
 
 using nlohmann::json;
@@ -104,4 +104,4 @@ FieldErrors check_toleration_keys(const FieldPath& path, const json& tolerations
   return errors;
 }
 
-}  // namespace muster
+}  // namespace muster::jobs

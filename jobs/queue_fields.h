@@ -9,7 +9,7 @@
 #include "api/meta/field_error.h"
 #include "api/workload_conditions.h"  // kResourceInUseFinalizer
 
-namespace muster {
+namespace muster::jobs {
 
 // One quota of a ClusterQueue or Cohort: spec.resourceGroups[i].flavors[j].resources[k],
 // with the resource that the group covers in that place. Quotas beyond what the group
@@ -36,4 +36,4 @@ FieldErrors check_toleration_shapes(const FieldPath& path, const nlohmann::json&
 // Their keys, which are label keys.
 FieldErrors check_toleration_keys(const FieldPath& path, const nlohmann::json& tolerations);
 
-}  // namespace muster
+}  // namespace muster::jobs

@@ -4,7 +4,7 @@
 
 #include "jobs/typed_text.h"
 
-namespace muster {
+namespace muster::jobs {
 namespace {
 
 constexpr TypedField kTopologyRequestFields[] = {{"required"},           {"preferred"},
@@ -69,4 +69,4 @@ std::string print_taint(const nlohmann::json& taint) {
   return print_typed(taint, kTaint);
 }
 
-}  // namespace muster
+}  // namespace muster::jobs

@@ -5,7 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-namespace muster {
+namespace muster::jobs {
 
 // One pod set, or a list of them; "null" for none.
 std::string print_pod_sets(const nlohmann::json& pod_sets);
@@ -15,4 +15,4 @@ std::string print_preemption(const nlohmann::json& preemption);
 std::string print_concurrent_admission(const nlohmann::json& policy);
 std::string print_taint(const nlohmann::json& taint);
 
-}  // namespace muster
+}  // namespace muster::jobs

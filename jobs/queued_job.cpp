@@ -3,7 +3,7 @@
 #include "api/meta/constants.h"
 #include "base/whole_number.h"
 
-namespace muster {
+namespace muster::jobs {
 
 QueuedJob::QueuedJob(const JobKind& kind, const TypedObject& job, const ConsultedLookup& find) : QueuedJob(kind, job) {
   auto consulted = kind.consulted(job, find);
@@ -29,4 +29,4 @@ bool QueuedJob::elastic(const RuleSettings& settings) const {
   return meta().annotation(kElasticJobAnnotation) == "true" && settings.enabled("ElasticJobsViaWorkloadSlices");
 }
 
-}  // namespace muster
+}  // namespace muster::jobs

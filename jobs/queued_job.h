@@ -19,7 +19,7 @@
 #include "jobs/job_kind.h"
 #include "jobs/pod_set_info.h"
 
-namespace muster {
+namespace muster::jobs {
 
 class QueuedJob {
  public:
@@ -86,4 +86,4 @@ PodSetInfo info_of_pod_set(const PodSet& pod_set);
 // compared as a Workload would have them.
 bool same_containers(const PodSpecPtr& job, const PodSpecPtr& workload);
 
-}  // namespace muster
+}  // namespace muster::jobs

@@ -5,7 +5,7 @@
 #include "api/meta/constants.h"
 #include "jobs/queued_job.h"
 
-namespace muster {
+namespace muster::jobs {
 namespace {
 
 using nlohmann::json;
@@ -64,4 +64,4 @@ json QueuedJob::restore_patch(const std::vector<PodSetInfo>& infos) const {
   return kind_->edit(*job_, patches, &infos);
 }
 
-}  // namespace muster
+}  // namespace muster::jobs

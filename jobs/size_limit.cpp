@@ -5,7 +5,7 @@
 #include "api/codec/json.h"
 #include "api/meta/resource_type.h"
 
-namespace muster {
+namespace muster::jobs {
 
 std::optional<FieldError> beyond_size_limit(const AdmissionRequest& request) {
   if (request.group != kJobSets.group) return std::nullopt;
@@ -14,4 +14,4 @@ std::optional<FieldError> beyond_size_limit(const AdmissionRequest& request) {
   return too_many("spec.replicatedJobs", count, kMostReplicatedJobs);
 }
 
-}  // namespace muster
+}  // namespace muster::jobs

@@ -9,7 +9,7 @@
 #include "api/meta/field_error.h"
 #include "api/review/admission_review.h"
 
-namespace muster {
+namespace muster::jobs {
 
 // Entries of spec.replicatedJobs of one JobSet.
 inline constexpr size_t kMostReplicatedJobs = 10'000;
@@ -20,4 +20,4 @@ inline constexpr int64_t kMostJobsOfAJobSet = 10'000;
 // The only error in the answer to such a request; nullopt: the rules can run.
 std::optional<FieldError> beyond_size_limit(const AdmissionRequest& request);
 
-}  // namespace muster
+}  // namespace muster::jobs

@@ -7,7 +7,7 @@
 #include "api/meta/names.h"
 #include "base/whole_number.h"
 
-namespace muster {
+namespace muster::jobs {
 namespace {
 
 using nlohmann::json;
@@ -153,4 +153,4 @@ FieldErrors check_slice_bounds(const ConstPodTemplateRef& pod_template) {
   return errors;
 }
 
-}  // namespace muster
+}  // namespace muster::jobs

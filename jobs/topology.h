@@ -14,7 +14,7 @@
 #include "base/result.h"
 #include "jobs/job_kind.h"
 
-namespace muster {
+namespace muster::jobs {
 
 inline constexpr std::string_view kRequiredTopology = "kueue.x-k8s.io/podset-required-topology";
 inline constexpr std::string_view kPreferredTopology = "kueue.x-k8s.io/podset-preferred-topology";
@@ -45,4 +45,4 @@ Result<std::vector<SliceLayer>> parse_slice_layers(std::string_view text);
 // The rules among layers; `field` is the annotation's.
 FieldErrors check_slice_layers(const FieldPath& field, std::string_view text);
 
-}  // namespace muster
+}  // namespace muster::jobs

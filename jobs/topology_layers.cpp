@@ -5,7 +5,7 @@
 #include "api/meta/names.h"
 #include "jobs/topology.h"
 
-namespace muster {
+namespace muster::jobs {
 namespace {
 
 using nlohmann::json;
@@ -71,4 +71,4 @@ FieldErrors check_slice_layers(const FieldPath& field, std::string_view text) {
   return errors;
 }
 
-}  // namespace muster
+}  // namespace muster::jobs

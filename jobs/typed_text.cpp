@@ -7,7 +7,7 @@
 #include "api/codec/json.h"
 #include "api/meta/quantity.h"
 
-namespace muster {
+namespace muster::jobs {
 namespace {
 
 using nlohmann::json;
@@ -150,7 +150,7 @@ class Printer {
     } else if (value.is_object() && shape) {
       print_members(value, *shape);
     } else {
-      text_ += to_text(value);
+      text_ += muster::to_text(value);
     }
   }
   std::string take() { return std::move(text_); }
@@ -262,4 +262,4 @@ bool same_in_typed_api(const json& one, const json& other) {
   return std::equal(one.begin(), one.end(), other.begin(), other.end(), same_in_typed_api);
 }
 
-}  // namespace muster
+}  // namespace muster::jobs

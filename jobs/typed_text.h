@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace muster {
+namespace muster::jobs {
 
 // An object's fields in order; fields that are not listed follow by their names.
 struct TypedShape;
@@ -32,4 +32,4 @@ std::string print_typed(const nlohmann::json& value, const TypedShape& shape);
 // Whether two values say the same. Quantities of resources are compared by value.
 bool same_in_typed_api(const nlohmann::json& one, const nlohmann::json& other);
 
-}  // namespace muster
+}  // namespace muster::jobs

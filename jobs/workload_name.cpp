@@ -6,7 +6,7 @@
 #include "base/ascii.h"
 #include "base/encoding.h"
 
-namespace muster {
+namespace muster::jobs {
 namespace {
 
 constexpr size_t kHashLength = 5;
@@ -42,4 +42,4 @@ std::string workload_name(const WorkloadOwner& owner, std::string_view extra, si
   return with_hash(readable_part(owner), hash, max_length);
 }
 
-}  // namespace muster
+}  // namespace muster::jobs

@@ -9,7 +9,7 @@
 
 #include "api/config/rule_settings.h"
 
-namespace muster {
+namespace muster::jobs {
 
 // The owner of a Workload.
 struct WorkloadOwner {
@@ -27,4 +27,4 @@ size_t max_workload_name(const RuleSettings& settings);
 // generation); empty: none.
 std::string workload_name(const WorkloadOwner& owner, std::string_view extra, size_t max_length);
 
-}  // namespace muster
+}  // namespace muster::jobs

@@ -12,7 +12,7 @@
 #include "jobs/topology.h"
 #include "jobs/typed_text.h"
 
-namespace muster {
+namespace muster::jobs {
 namespace {
 
 using nlohmann::json;
@@ -66,10 +66,11 @@ std::string metadata_for_workload(const std::string& metadata_text, const JobKin
   json metadata = json::parse(metadata_text);
   metadata.erase("creationTimestamp");
   const auto labels = metadata.find("labels");
-  if (kind.labels_of_one_job().empty() || labels == metadata.end() || !labels->is_object()) return to_text(metadata);
+  if (kind.labels_of_one_job().empty() || labels == metadata.end() || !labels->is_object())
+    return muster::to_text(metadata);
   for (std::string_view label : kind.labels_of_one_job()) labels->erase(std::string(label));
   if (labels->empty()) metadata.erase("labels");
-  return to_text(metadata);
+  return muster::to_text(metadata);
 }
 
 // The topology requests in the annotations of a pod template. Values that are not numbers or booleans were
@@ -120,7 +121,7 @@ std::vector<PodSet> QueuedJob::pod_sets(const RuleSettings& settings) const {
     if (settings.enabled("TopologyAwareScheduling")) {
       const json request = topology_request(kind_->topology_labels(*job_, i), pod_set.pod_template,
                                             settings.enabled("TASMultiLayerTopology"));
-      if (!request.empty()) pod_set.topology_request_text = to_text(request);
+      if (!request.empty()) pod_set.topology_request_text = muster::to_text(request);
       pod_set.asks_for_topology = asks_for_topology(request);
     }
     pod_set.pod_template = {.metadata_text = metadata_for_workload(pod_set.pod_template.metadata_text, *kind_),
@@ -148,4 +149,4 @@ bool same_containers(const PodSpecPtr& job, const PodSpecPtr& workload) {
   return true;
 }
 
-}  // namespace muster
+}  // namespace muster::jobs

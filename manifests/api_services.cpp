@@ -6,7 +6,7 @@
 
 #include "manifests/names.h"
 
-namespace muster {
+namespace muster::manifests {
 
 using nlohmann::json;
 
@@ -34,4 +34,4 @@ std::vector<json> api_services(const WebhookRegistration& registration) {
   return services;
 }
 
-}  // namespace muster
+}  // namespace muster::manifests

@@ -12,7 +12,7 @@
 #include "api/meta/resource_type.h"
 #include "manifests/webhooks.h"
 
-namespace muster {
+namespace muster::manifests {
 
 inline constexpr ResourceType kApiServices{
     "apiregistration.k8s.io", "v1", "apiservices", "APIService", false, "apiregistration.k8s.io/v1",
@@ -24,4 +24,4 @@ nlohmann::json api_service_reference(const WebhookRegistration& registration);
 // To be created, without a CA bundle; none where the API is not aggregated.
 std::vector<nlohmann::json> api_services(const WebhookRegistration& registration);
 
-}  // namespace muster
+}  // namespace muster::manifests

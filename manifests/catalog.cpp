@@ -14,7 +14,7 @@
 #include "manifests/lean_workloads.h"
 #include "manifests/user_roles.h"
 
-namespace muster {
+namespace muster::manifests {
 namespace {
 
 using nlohmann::json;
@@ -220,4 +220,4 @@ std::string print_yaml(const Documents& documents) {
   return text;
 }
 
-}  // namespace muster
+}  // namespace muster::manifests

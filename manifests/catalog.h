@@ -16,7 +16,7 @@
 #include "manifests/unqueued_policy.h"
 #include "manifests/webhooks.h"
 
-namespace muster {
+namespace muster::manifests {
 
 enum class ManifestSet {
   // What `kubectl kustomize manifests` gives, in the order in which it is to be applied:
@@ -61,4 +61,4 @@ std::vector<nlohmann::json> manifests(ManifestSet set, const ManifestOptions& op
 // As `muster manifests` prints them: YAML documents, each but the first after "---".
 std::string print_yaml(const std::vector<nlohmann::json>& documents);
 
-}  // namespace muster
+}  // namespace muster::manifests

@@ -12,7 +12,7 @@
 #include "manifests/catalog.h"
 #include "manifests/user_roles.h"
 
-namespace muster {
+namespace muster::manifests {
 namespace {
 
 using nlohmann::json;
@@ -38,13 +38,13 @@ ManifestOptions options_of(const Mode& mode, bool groups) {
     options.registration.frameworks.insert(kind->framework);
     options.rights.frameworks.insert(kind->framework);
   }
-  for (const JobKind* kind : job_kinds()) {
+  for (const jobs::JobKind* kind : jobs::job_kinds()) {
     if (!kind->is_serving()) continue;
     options.registration.frameworks.emplace(kind->framework);
     options.rights.frameworks.emplace(kind->framework);
   }
   // Not so what muster may do with pods, which gangs have too: these rights are in furtherRules.
-  options.registration.frameworks.emplace(plain_pod.framework);
+  options.registration.frameworks.emplace(jobs::plain_pod.framework);
   return options;
 }
 
@@ -83,7 +83,7 @@ json described_resources() {
     for (const ConsultedKind& consulted : kind->consulted)
       resources[consulted.group + "/" + consulted.plural] = kind->framework;
   }
-  for (const JobKind* kind : job_kinds()) {
+  for (const jobs::JobKind* kind : jobs::job_kinds()) {
     if (kind->is_serving())
       resources[std::string(kind->type.group) + "/" + std::string(kind->type.plural)] = kind->framework;
   }
@@ -127,7 +127,7 @@ json chart_tables() {
           {"deletesDeactivated", further_rules(options, &RightsOptions::deletes_deactivated)},
           {"keepsPolicy", further_rules(options, &RightsOptions::keeps_policy)},
           {"queuesPods",
-           further_rules(options, [](RightsOptions& rights) { rights.frameworks.emplace(plain_pod.framework); })},
+           further_rules(options, [](RightsOptions& rights) { rights.frameworks.emplace(jobs::plain_pod.framework); })},
           {"patchesJobSetDefinition", further_rules(options, &RightsOptions::patches_jobset_definition)},
           {"writesCohorts", further_rules(options, &RightsOptions::writes_cohorts)},
           {"aggregatedVisibility", further_rules(options, &RightsOptions::aggregated_visibility)}};
@@ -146,4 +146,4 @@ json chart_tables() {
   return tables;
 }
 
-}  // namespace muster
+}  // namespace muster::manifests

@@ -8,7 +8,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string_view>
 
-namespace muster {
+namespace muster::manifests {
 
 // The templates put the release's namespace in its place.
 inline constexpr std::string_view kChartNamespace = "release-namespace";
@@ -26,4 +26,4 @@ inline constexpr std::string_view kChartNamespace = "release-namespace";
 //   namespaced                     ConfigMap, Services, NetworkPolicy, Deployment, PodDisruptionBudget
 nlohmann::json chart_tables();
 
-}  // namespace muster
+}  // namespace muster::manifests

@@ -6,8 +6,8 @@
 
 #include "api/embedded.h"
 
-namespace muster {
+namespace muster::manifests {
 
 std::span<const EmbeddedFile> manifests_files();
 
-}  // namespace muster
+}  // namespace muster::manifests

@@ -7,7 +7,7 @@
 #include "api/pods/in_place_pod.h"
 #include "manifests/names.h"
 
-namespace muster {
+namespace muster::manifests {
 namespace {
 
 using nlohmann::json;
@@ -74,4 +74,4 @@ std::vector<json> in_place_agent_policy() {
                               {{"policyName", kAgentPolicyName}, {"validationActions", json::array({"Deny"})}})};
 }
 
-}  // namespace muster
+}  // namespace muster::manifests

@@ -10,9 +10,9 @@
 #include <nlohmann/json_fwd.hpp>
 #include <vector>
 
-namespace muster {
+namespace muster::manifests {
 
 // The policy and its binding.
 std::vector<nlohmann::json> in_place_agent_policy();
 
-}  // namespace muster
+}  // namespace muster::manifests

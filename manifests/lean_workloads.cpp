@@ -6,7 +6,7 @@
 #include "manifests/match_conditions.h"
 #include "manifests/names.h"
 
-namespace muster {
+namespace muster::manifests {
 namespace {
 
 using nlohmann::json;
@@ -42,4 +42,4 @@ std::vector<json> lean_workloads_policy(const std::string& own_namespace) {
           object_of("MutatingAdmissionPolicyBinding", {{"policyName", kName}})};
 }
 
-}  // namespace muster
+}  // namespace muster::manifests

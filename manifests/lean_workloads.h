@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-namespace muster {
+namespace muster::manifests {
 
 // The policy and its binding.
 std::vector<nlohmann::json> lean_workloads_policy(const std::string& own_namespace);
 
-}  // namespace muster
+}  // namespace muster::manifests

@@ -8,7 +8,7 @@
 #include "jobs/job_controller_users.h"
 #include "manifests/names.h"
 
-namespace muster::match_conditions {
+namespace muster::manifests::match_conditions {
 namespace {
 
 using nlohmann::json;
@@ -58,7 +58,7 @@ std::string starts_as_group(const std::string& subject) {
 
 // Who muster is.
 std::string user_of(const std::string& own_namespace) {
-  return "system:serviceaccount:" + own_namespace + ":" + std::string(kServiceAccountName);
+  return "system:serviceaccount:" + own_namespace + ":" + std::string(manifests::kServiceAccountName);
 }
 
 std::string ours() {
@@ -146,13 +146,14 @@ json more_than_metadata() {
 
 json not_by_the_job_controller() {
   std::string users;
-  for (const std::string_view user : kJobControllerUsers)
+  for (const std::string_view user : jobs::kJobControllerUsers)
     users.append(users.empty() ? "'" : ", '").append(user).append("'");
   return condition("not-by-the-job-controller", "!(request.userInfo.username in [" + users + "])");
 }
 
 json named_as_of_a_gang() {
-  return condition("named-as-of-a-gang", "object.metadata.name.endsWith('" + std::string(kGroupConfigMapSuffix) + "')");
+  return condition("named-as-of-a-gang",
+                   "object.metadata.name.endsWith('" + std::string(jobs::kGroupConfigMapSuffix) + "')");
 }
 
 json not_by_muster(const std::string& own_namespace) {
@@ -198,4 +199,4 @@ json more_than_conditions() {
                                                reserves_quota("object") + " && !" + reserves_quota("oldObject") + ")");
 }
 
-}  // namespace muster::match_conditions
+}  // namespace muster::manifests::match_conditions

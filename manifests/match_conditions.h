@@ -6,7 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-namespace muster::match_conditions {
+namespace muster::manifests::match_conditions {
 
 nlohmann::json not_being_deleted();
 
@@ -61,4 +61,4 @@ nlohmann::json with_share_or_protection();
 // come with an admission, which is a rule's business.
 nlohmann::json more_than_conditions();
 
-}  // namespace muster::match_conditions
+}  // namespace muster::manifests::match_conditions

@@ -5,7 +5,7 @@
 #include <array>
 #include <string_view>
 
-namespace muster {
+namespace muster::manifests {
 
 // The label that tells muster's own objects.
 inline constexpr std::string_view kAppNameLabel = "app.kubernetes.io/name";
@@ -59,4 +59,4 @@ inline constexpr std::string_view kKueueMutatingWebhooks = "kueue-mutating-webho
 inline constexpr std::string_view kKueueValidatingWebhooks = "kueue-validating-webhook-configuration";
 inline constexpr std::string_view kKueueAccount = "kueue-controller-manager";
 
-}  // namespace muster
+}  // namespace muster::manifests

@@ -11,7 +11,7 @@
 #include "manifests/api_services.h"
 #include "manifests/names.h"
 
-namespace muster {
+namespace muster::manifests {
 namespace {
 
 using nlohmann::json;
@@ -83,7 +83,7 @@ void add_job_rules(const RightsOptions& options, json& rules) {
   rules.push_back(rule({"jobset.x-k8s.io"}, {"jobsets/finalizers"}, {"update"}));
   add_described_kind_rules(options, rules);
   if (options.native_jobsets) rules.push_back(rule({""}, {"services", "persistentvolumeclaims"}, {"create"}));
-  const bool queues_pods = options.frameworks.contains(plain_pod.framework);
+  const bool queues_pods = options.frameworks.contains(jobs::plain_pod.framework);
   if (queues_pods) {
     // Their gates, node selectors and tolerations; the reason why one is deleted; and that they own Workloads.
     rules.push_back(rule({""}, {"pods"}, {"patch", "delete"}));
@@ -244,4 +244,4 @@ std::vector<json> rbac_objects(std::string_view own_namespace, const RightsOptio
   return objects;
 }
 
-}  // namespace muster
+}  // namespace muster::manifests

@@ -15,7 +15,7 @@
 #include "api/config/configuration.h"
 #include "manifests/names.h"
 
-namespace muster {
+namespace muster::manifests {
 
 struct RightsOptions {
   // muster may come to be the JobSet controller, or to stand beside another one. Both are
@@ -59,4 +59,4 @@ RightsOptions rights_for(const LoadedConfiguration& configuration);
 // with the field selector metadata.name, which muster uses.
 std::vector<nlohmann::json> rbac_objects(std::string_view own_namespace, const RightsOptions& options);
 
-}  // namespace muster
+}  // namespace muster::manifests

@@ -9,7 +9,7 @@
 #include "manifests/catalog.h"
 #include "manifests/schema_meta.h"
 
-namespace muster {
+namespace muster::manifests {
 namespace {
 
 using nlohmann::json;
@@ -124,4 +124,4 @@ void prune_and_default(const json& schema, json& object) {
   prepare(schema, object, true);
 }
 
-}  // namespace muster
+}  // namespace muster::manifests

@@ -14,7 +14,7 @@
 
 #include "api/meta/field_error.h"
 
-namespace muster {
+namespace muster::manifests {
 
 // A kind as one of muster's definitions describes it. The views and pointers live as long as the program.
 struct DefinedKind {
@@ -50,4 +50,4 @@ void prune_and_default(const nlohmann::json& schema, nlohmann::json& object);
 // stays as it was is not complained of, and rules about changes hold.
 FieldErrors check_schema(const nlohmann::json& schema, const nlohmann::json& object, const nlohmann::json& old);
 
-}  // namespace muster
+}  // namespace muster::manifests

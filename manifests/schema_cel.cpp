@@ -6,7 +6,7 @@
 
 #include "api/codec/json.h"
 
-namespace muster {
+namespace muster::manifests {
 namespace {
 
 using nlohmann::json;
@@ -61,4 +61,4 @@ CelOutcome evaluate_cel_rule(std::string_view rule, const json& self, const json
   return CelOutcome::kUnknownRule;
 }
 
-}  // namespace muster
+}  // namespace muster::manifests

@@ -15,7 +15,7 @@
 #include "manifests/schema_cel.h"
 #include "manifests/schema_meta.h"
 
-namespace muster {
+namespace muster::manifests {
 namespace {
 
 using nlohmann::json;
@@ -201,4 +201,4 @@ FieldErrors check_schema(const json& schema, const json& object, const json& old
   return errors;
 }
 
-}  // namespace muster
+}  // namespace muster::manifests

@@ -6,7 +6,7 @@
 #include "api/meta/label_rules.h"
 #include "api/meta/names.h"
 
-namespace muster {
+namespace muster::manifests {
 namespace {
 
 using nlohmann::json;
@@ -69,4 +69,4 @@ FieldErrors check_metadata(const json& object, const json& old) {
   return errors;
 }
 
-}  // namespace muster
+}  // namespace muster::manifests

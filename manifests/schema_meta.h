@@ -8,7 +8,7 @@
 
 #include "api/meta/field_error.h"
 
-namespace muster {
+namespace muster::manifests {
 
 // The schema of a property or of a map's entry; nullptr when the schema names none. `root`: `schema` is
 // that of a whole object. The pointer lives as long as `schema`.
@@ -18,4 +18,4 @@ const nlohmann::json* property_schema(const nlohmann::json& schema, const std::s
 // object that is stored cannot be wrong; `old` is null when there is none.
 FieldErrors check_metadata(const nlohmann::json& object, const nlohmann::json& old);
 
-}  // namespace muster
+}  // namespace muster::manifests

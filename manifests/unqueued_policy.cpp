@@ -9,7 +9,7 @@
 #include "manifests/match_conditions.h"
 #include "manifests/names.h"
 
-namespace muster {
+namespace muster::manifests {
 namespace {
 
 using nlohmann::json;
@@ -103,4 +103,4 @@ std::vector<json> unqueued_kinds_policy(const std::string& own_namespace, Unqueu
   return {std::move(policy), std::move(binding)};
 }
 
-}  // namespace muster
+}  // namespace muster::manifests

@@ -22,7 +22,7 @@
 #include "api/meta/resource_type.h"
 #include "api/unqueued_kinds.h"
 
-namespace muster {
+namespace muster::manifests {
 
 inline constexpr ResourceType kValidatingAdmissionPolicyBindings{
     "admissionregistration.k8s.io",     "v1",  "validatingadmissionpolicybindings",
@@ -45,4 +45,4 @@ nlohmann::json exclusion_patch(const nlohmann::json& binding, const ExternalFram
 std::vector<nlohmann::json> unqueued_kinds_policy(const std::string& own_namespace, UnqueuedKinds action,
                                                   const ExternalFrameworks& external = {});
 
-}  // namespace muster
+}  // namespace muster::manifests

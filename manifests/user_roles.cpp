@@ -11,7 +11,7 @@
 #include "base/ascii.h"
 #include "manifests/names.h"
 
-namespace muster {
+namespace muster::manifests {
 namespace {
 
 using nlohmann::json;
@@ -127,4 +127,4 @@ std::vector<json> user_roles() {
   return roles;
 }
 
-}  // namespace muster
+}  // namespace muster::manifests

@@ -18,8 +18,8 @@
 #include <nlohmann/json_fwd.hpp>
 #include <vector>
 
-namespace muster {
+namespace muster::manifests {
 
 std::vector<nlohmann::json> user_roles();
 
-}  // namespace muster
+}  // namespace muster::manifests

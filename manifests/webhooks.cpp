@@ -13,7 +13,7 @@
 #include "mutators/mutator.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::manifests {
 namespace {
 
 using nlohmann::json;
@@ -26,11 +26,11 @@ constexpr RuleMatch kPodsMatch{"", "pods"};
 using Wanted = std::map<std::pair<std::string, std::string>, std::set<std::string>>;
 
 bool is_registered(const RuleMatch& match, const WebhookRegistration& registration) {
-  const auto kinds = job_kinds();
-  const auto found = std::find_if(kinds.begin(), kinds.end(), [&](const JobKind* kind) {
+  const auto kinds = jobs::job_kinds();
+  const auto found = std::find_if(kinds.begin(), kinds.end(), [&](const jobs::JobKind* kind) {
     return kind->type.group == match.group && kind->type.plural == match.resource;
   });
-  if (found == kinds.end() || *found == &batch_job || *found == &jobset) return true;
+  if (found == kinds.end() || *found == &jobs::batch_job || *found == &jobs::jobset) return true;
   return registration.frameworks.contains((*found)->framework);
 }
 
@@ -53,7 +53,7 @@ Wanted wanted_by(const Rules& rules, const WebhookRegistration& registration) {
 }
 
 std::string version_of(const std::string& group, const std::string& resource) {
-  for (const JobKind* kind : job_kinds()) {
+  for (const jobs::JobKind* kind : jobs::job_kinds()) {
     if (kind->type.group == group && kind->type.plural == resource) return std::string(kind->type.version);
   }
   // Requests in v1beta1 come converted (matchPolicy Equivalent).
@@ -61,8 +61,9 @@ std::string version_of(const std::string& group, const std::string& resource) {
 }
 
 bool is_job(const std::string& group, const std::string& resource) {
-  return std::any_of(job_kinds().begin(), job_kinds().end(),
-                     [&](const JobKind* kind) { return kind->type.group == group && kind->type.plural == resource; });
+  return std::any_of(jobs::job_kinds().begin(), jobs::job_kinds().end(), [&](const jobs::JobKind* kind) {
+    return kind->type.group == group && kind->type.plural == resource;
+  });
 }
 
 bool is_workload(const std::string& group, const std::string& resource) {
@@ -94,14 +95,14 @@ struct RuleLists {
     if (is_priority_class(group, resource)) return priority_classes;
     if (is_core(group, resource, "pods")) return pods;
     if (is_core(group, resource, "configmaps")) return config_maps;
-    const bool always = !is_job(group, resource) || (every_jobset && resource == jobset.type.plural);
+    const bool always = !is_job(group, resource) || (every_jobset && resource == jobs::jobset.type.plural);
     return always ? own : jobs;
   }
 };
 
 RuleLists rules_of(WebhookKind kind, const WebhookRegistration& registration) {
-  const Wanted wanted = kind == WebhookKind::kMutating ? wanted_by(mutator_chain(), registration)
-                                                       : wanted_by(all_validators(), registration);
+  const Wanted wanted = kind == WebhookKind::kMutating ? wanted_by(mutators::mutator_chain(), registration)
+                                                       : wanted_by(validators::all_validators(), registration);
   RuleLists lists;
   for (const auto& [target, operations] : wanted) {
     const auto& [group, resource] = target;
@@ -192,7 +193,7 @@ class Entries {
 void add_children(const WebhookRegistration& registration, const json& rules, Entries& entries) {
   json jobs = json::array();
   for (const json& rule : rules) {
-    if (rule["resources"] == json::array({batch_job.type.plural})) jobs.push_back(rule);
+    if (rule["resources"] == json::array({jobs::batch_job.type.plural})) jobs.push_back(rule);
   }
   json conditions = json::array({match_conditions::of_a_jobset(), match_conditions::not_sent_by_another_entry(),
                                  match_conditions::more_than_metadata(),
@@ -206,7 +207,7 @@ void add_children(const WebhookRegistration& registration, const json& rules, En
 // every other pod starts while muster is away. So neither manageJobsWithoutQueueName nor a default LocalQueue reaches
 // pods that name no queue: all pods of those namespaces would depend on muster.
 void add_pods(WebhookKind kind, const WebhookRegistration& registration, Entries& entries) {
-  if (!registration.frameworks.contains(plain_pod.framework)) return;
+  if (!registration.frameworks.contains(jobs::plain_pod.framework)) return;
   const bool mutating = kind == WebhookKind::kMutating;
   const json operations = mutating ? json::array({"CREATE"}) : json::array({"CREATE", "UPDATE"});
   const json rules = json::array({{{"apiGroups", {""}},
@@ -280,4 +281,4 @@ json webhook_configuration(WebhookKind kind, const WebhookRegistration& registra
           {"webhooks", webhook_entries(kind, registration, {}, "")}};
 }
 
-}  // namespace muster
+}  // namespace muster::manifests

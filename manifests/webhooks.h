@@ -35,7 +35,7 @@
 #include "api/meta/selectors.h"
 #include "manifests/names.h"
 
-namespace muster {
+namespace muster::manifests {
 
 struct WebhookRegistration {
   std::string own_namespace{kDefaultNamespace};
@@ -73,4 +73,4 @@ nlohmann::json conversion_client_config(const WebhookRegistration& registration,
 // The whole object, to be created.
 nlohmann::json webhook_configuration(WebhookKind kind, const WebhookRegistration& registration);
 
-}  // namespace muster
+}  // namespace muster::manifests

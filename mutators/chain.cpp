@@ -20,7 +20,7 @@
 #include "mutators/suspend.h"
 #include "mutators/trainjob_patch.h"
 
-namespace muster {
+namespace muster::mutators {
 namespace {
 
 using nlohmann::json;
@@ -85,7 +85,7 @@ AdmissionResponse mutate(const Review& review, RuleObserver* observer) {
            (!mutator->native_jobsets || review.settings.native_jobsets);
   });
   if (mine.empty()) return AdmissionResponse::allowed(request);
-  if (auto error = beyond_size_limit(request)) return AdmissionResponse::denied(request, {*std::move(error)});
+  if (auto error = jobs::beyond_size_limit(request)) return AdmissionResponse::denied(request, {*std::move(error)});
 
   json object = request.object;
   Watch watch(observer, request.object);
@@ -100,4 +100,4 @@ AdmissionResponse mutate(const Review& review, RuleObserver* observer) {
   return AdmissionResponse::patched(request, object);
 }
 
-}  // namespace muster
+}  // namespace muster::mutators

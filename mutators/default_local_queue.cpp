@@ -8,17 +8,18 @@
 #include "jobs/management.h"
 #include "mutators/refusal.h"
 
-namespace muster {
+namespace muster::mutators {
 namespace {
 
 std::optional<MutationError> mutate_one(const Review& review, nlohmann::json& object) {
-  if (!gets_defaults(review) || !queue_name_of(object).empty()) return std::nullopt;
-  if (!review.view.local_queue(namespace_of(review.request), kDefaultLocalQueueName)) return std::nullopt;
-  if (has_enabled_controller(review.settings, object) || annotation(object, kSuspendingParent)) return std::nullopt;
+  if (!jobs::gets_defaults(review) || !jobs::queue_name_of(object).empty()) return std::nullopt;
+  if (!review.view.local_queue(jobs::namespace_of(review.request), kDefaultLocalQueueName)) return std::nullopt;
+  if (jobs::has_enabled_controller(review.settings, object) || annotation(object, kSuspendingParent))
+    return std::nullopt;
 
-  const auto managed = in_managed_namespace(review);
+  const auto managed = jobs::in_managed_namespace(review);
   if (!managed.ok()) return refusal(managed.error());
-  if (*managed) set_label(object, kQueueNameLabel, kDefaultLocalQueueName);
+  if (*managed) jobs::set_label(object, kQueueNameLabel, kDefaultLocalQueueName);
   return std::nullopt;
 }
 
@@ -31,4 +32,4 @@ const Mutator default_local_queue = {
     .mutate = mutate_one,
 };
 
-}  // namespace muster
+}  // namespace muster::mutators

@@ -6,6 +6,6 @@
 
 #include "mutators/mutator.h"
 
-namespace muster {
+namespace muster::mutators {
 extern const Mutator default_local_queue;
-}  // namespace muster
+}  // namespace muster::mutators

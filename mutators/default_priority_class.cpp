@@ -8,30 +8,31 @@
 #include "jobs/management.h"
 #include "mutators/refusal.h"
 
-namespace muster {
+namespace muster::mutators {
 namespace {
 
 // By itself, for an owner of an enabled kind has been ruled out before.
-Result<bool, Undecided> in_some_queue(const Review& review, const nlohmann::json& object) {
+Result<bool, jobs::Undecided> in_some_queue(const Review& review, const nlohmann::json& object) {
   // A pod with a queue name is in a queue only if the settings enable this.
-  if (enabled_kind(review) == &plain_pod) {
-    const auto managed = in_managed_namespace(review);
+  if (jobs::enabled_kind(review) == &jobs::plain_pod) {
+    const auto managed = jobs::in_managed_namespace(review);
     if (!managed.ok() || !*managed) return managed;
   }
-  if (!queue_name_of(object).empty()) return true;
+  if (!jobs::queue_name_of(object).empty()) return true;
   if (!review.settings.manage_jobs_without_queue_name) return false;
-  return in_managed_namespace(review);
+  return jobs::in_managed_namespace(review);
 }
 
 std::optional<MutationError> mutate_one(const Review& review, nlohmann::json& object) {
-  if (!gets_defaults(review) || !label(object, kPriorityClassLabel).value_or("").empty()) return std::nullopt;
+  if (!jobs::gets_defaults(review) || !label(object, kPriorityClassLabel).value_or("").empty()) return std::nullopt;
   if (!review.settings.enabled("WorkloadPriorityClassDefaulting")) return std::nullopt;
   if (!review.view.has_workload_priority_class(kDefaultPriorityClassName)) return std::nullopt;
-  if (has_enabled_controller(review.settings, object) || annotation(object, kSuspendingParent)) return std::nullopt;
+  if (jobs::has_enabled_controller(review.settings, object) || annotation(object, kSuspendingParent))
+    return std::nullopt;
 
   const auto queued = in_some_queue(review, object);
   if (!queued.ok()) return refusal(queued.error());
-  if (*queued) set_label(object, kPriorityClassLabel, kDefaultPriorityClassName);
+  if (*queued) jobs::set_label(object, kPriorityClassLabel, kDefaultPriorityClassName);
   return std::nullopt;
 }
 
@@ -44,4 +45,4 @@ const Mutator default_priority_class = {
     .mutate = mutate_one,
 };
 
-}  // namespace muster
+}  // namespace muster::mutators

@@ -9,6 +9,6 @@
 
 #include "mutators/mutator.h"
 
-namespace muster {
+namespace muster::mutators {
 extern const Mutator default_priority_class;
-}  // namespace muster
+}  // namespace muster::mutators

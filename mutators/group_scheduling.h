@@ -5,7 +5,7 @@
 
 #include "mutators/mutator.h"
 
-namespace muster {
+namespace muster::mutators {
 
 // On CREATE: the waiter, its volume and the epoch.
 extern const Mutator group_scheduling_inject;
@@ -13,4 +13,4 @@ extern const Mutator group_scheduling_inject;
 // `suspend`.
 extern const Mutator group_scheduling_keep;
 
-}  // namespace muster
+}  // namespace muster::mutators

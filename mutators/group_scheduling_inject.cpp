@@ -15,7 +15,7 @@
 #include "mutators/group_scheduling.h"
 #include "mutators/waiter_container.h"
 
-namespace muster {
+namespace muster::mutators {
 namespace {
 
 using nlohmann::json;
@@ -61,37 +61,39 @@ bool name_is_taken(const json& pod_template) {
     }
     return false;
   };
-  return takes("containers", kGroupInitContainer, nullptr) || takes("initContainers", kGroupInitContainer, is_waiter) ||
-         takes("volumes", kGroupVolume, is_barrier_volume);
+  return takes("containers", kGroupInitContainer, nullptr) ||
+         takes("initContainers", kGroupInitContainer, jobs::is_waiter) ||
+         takes("volumes", kGroupVolume, jobs::is_barrier_volume);
 }
 
 std::optional<MutationError> inject(const Review& review, json& object) {
-  const JobKind* kind = find_job_kind(review.request.group, review.request.kind);
+  const jobs::JobKind* kind = jobs::find_job_kind(review.request.group, review.request.kind);
   if (kind == nullptr) return std::nullopt;
   // A configuration that cannot be used gets no barrier; the validators report the reason for the refusal.
-  const std::optional<GroupConfig> config = group_config(*kind, object);
+  const std::optional<jobs::GroupConfig> config = jobs::group_config(*kind, object);
   if (!config) return std::nullopt;
   const std::string name = settle_name(review.request.uid, object);
   if (name.empty()) return std::nullopt;
 
   const ContainerMinimum minimum = review.view.container_minimum(review.request.namespace_);
-  for (PodTemplateRef& ref : kind->pod_templates(object)) {
+  for (jobs::PodTemplateRef& ref : kind->pod_templates(object)) {
     if (!config->has_target(ref.name) || name_is_taken(*ref.template_json)) continue;
     json& pod_template = *ref.template_json;
-    json* annotations = make_object(pod_template, {"metadata", "annotations"});
-    json* labels = make_object(pod_template, {"metadata", "labels"});
-    json* init_containers = make_template_list(pod_template, "initContainers");
-    json* volumes = make_template_list(pod_template, "volumes");
+    json* annotations = jobs::make_object(pod_template, {"metadata", "annotations"});
+    json* labels = jobs::make_object(pod_template, {"metadata", "labels"});
+    json* init_containers = jobs::make_template_list(pod_template, "initContainers");
+    json* volumes = jobs::make_template_list(pod_template, "volumes");
     if (annotations == nullptr || labels == nullptr || init_containers == nullptr || volumes == nullptr) continue;
 
     replace_at_end(
-        *init_containers, find_waiter(pod_template),
+        *init_containers, jobs::find_waiter(pod_template),
         waiter_container(*kind, review.settings.waiter, config->timeout_seconds, pod_template["spec"], minimum));
-    replace_at_end(*volumes, find_barrier_volume(pod_template), barrier_volume(group_config_map_name(*kind, name)));
+    replace_at_end(*volumes, jobs::find_barrier_volume(pod_template),
+                   barrier_volume(jobs::group_config_map_name(*kind, name)));
     (*annotations)[std::string(kGroupEpochAnnotation)] = review.request.uid;
     (*labels)[std::string(kGroupLabel)] = kGroupLabelValue;
-    if (config->on_timeout == GroupTimeoutAction::kSuspend) {
-      (*annotations)[std::string(kGroupOnTimeoutAnnotation)] = kGroupActionSuspend;
+    if (config->on_timeout == jobs::GroupTimeoutAction::kSuspend) {
+      (*annotations)[std::string(kGroupOnTimeoutAnnotation)] = jobs::kGroupActionSuspend;
     } else {
       annotations->erase(std::string(kGroupOnTimeoutAnnotation));
     }
@@ -108,4 +110,4 @@ const Mutator group_scheduling_inject = {
     .mutate = inject,
 };
 
-}  // namespace muster
+}  // namespace muster::mutators

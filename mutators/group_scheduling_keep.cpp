@@ -16,7 +16,7 @@
 #include "jobs/group_scheduling.h"
 #include "mutators/group_scheduling.h"
 
-namespace muster {
+namespace muster::mutators {
 namespace {
 
 using nlohmann::json;
@@ -35,26 +35,26 @@ bool holds_stranger(const json& list, std::string_view name, bool (*is_ours)(con
 }
 
 void keep_waiter(const json& old_template, json& pod_template) {
-  const std::optional<size_t> old_index = find_waiter(old_template);
+  const std::optional<size_t> old_index = jobs::find_waiter(old_template);
   if (!old_index) return;
-  json* list = make_template_list(pod_template, "initContainers");
-  if (list == nullptr || holds_stranger(*list, kGroupInitContainer, is_waiter)) return;
-  restore(*list, find_waiter(pod_template), array_at(old_template, {"spec", "initContainers"}), *old_index);
+  json* list = jobs::make_template_list(pod_template, "initContainers");
+  if (list == nullptr || holds_stranger(*list, kGroupInitContainer, jobs::is_waiter)) return;
+  restore(*list, jobs::find_waiter(pod_template), array_at(old_template, {"spec", "initContainers"}), *old_index);
 }
 
 void keep_volume(const json& old_template, json& pod_template) {
-  const std::optional<size_t> old_index = find_barrier_volume(old_template);
+  const std::optional<size_t> old_index = jobs::find_barrier_volume(old_template);
   if (!old_index) return;
-  json* list = make_template_list(pod_template, "volumes");
-  if (list == nullptr || holds_stranger(*list, kGroupVolume, is_barrier_volume)) return;
-  restore(*list, find_barrier_volume(pod_template), array_at(old_template, {"spec", "volumes"}), *old_index);
+  json* list = jobs::make_template_list(pod_template, "volumes");
+  if (list == nullptr || holds_stranger(*list, kGroupVolume, jobs::is_barrier_volume)) return;
+  restore(*list, jobs::find_barrier_volume(pod_template), array_at(old_template, {"spec", "volumes"}), *old_index);
 }
 
 // A value that existed before is restored; a value that did not exist is removed.
 void keep_value(const json& old_template, json& pod_template, std::string_view map, std::string_view key) {
   const json* old_value = find_path(old_template, {"metadata", map, key});
   if (old_value == nullptr && find_path(pod_template, {"metadata", map, key}) == nullptr) return;
-  json* values = make_object(pod_template, {"metadata", map});
+  json* values = jobs::make_object(pod_template, {"metadata", map});
   if (values == nullptr) return;
   if (old_value != nullptr) {
     (*values)[std::string(key)] = *old_value;
@@ -64,7 +64,7 @@ void keep_value(const json& old_template, json& pod_template, std::string_view m
 }
 
 void set_epoch(json& pod_template, std::string_view epoch) {
-  json* annotations = make_object(pod_template, {"metadata", "annotations"});
+  json* annotations = jobs::make_object(pod_template, {"metadata", "annotations"});
   if (annotations != nullptr) (*annotations)[std::string(kGroupEpochAnnotation)] = epoch;
 }
 
@@ -72,9 +72,9 @@ void set_epoch(json& pod_template, std::string_view epoch) {
 // templates can change only before its first start, or after its suspension is complete (Kubernetes 1.36). With
 // another template the API server would refuse the resume itself, so then the same run continues with its old
 // epoch.
-bool begins_run(const JobKind& kind, const json& old_object, const json& object) {
+bool begins_run(const jobs::JobKind& kind, const json& old_object, const json& object) {
   if (!kind.suspended(old_object) || kind.suspended(object)) return false;
-  if (&kind == &jobset) return true;
+  if (&kind == &jobs::jobset) return true;
   if (int_at(old_object, {"status", "active"}).value_or(0) != 0) return false;
   if (string_at(old_object, {"status", "startTime"}).empty()) return true;
   return condition_is_true(read_conditions(array_at(old_object, {"status", "conditions"})), "Suspended");
@@ -83,24 +83,24 @@ bool begins_run(const JobKind& kind, const json& old_object, const json& object)
 // A Job inside a gang JobSet waits for the JobSet's ConfigMap: the JobSet controller sets its template with the
 // epoch. The template shows this, also if the configuration is lost (JobSet's CRD was installed again without
 // the field).
-bool has_own_barrier(const JobKind& kind, const json& object, const json& pod_template) {
-  const std::optional<size_t> volume = find_barrier_volume(pod_template);
-  if (!volume || !find_waiter(pod_template)) return false;
+bool has_own_barrier(const jobs::JobKind& kind, const json& object, const json& pod_template) {
+  const std::optional<size_t> volume = jobs::find_barrier_volume(pod_template);
+  if (!volume || !jobs::find_waiter(pod_template)) return false;
   return string_at(array_at(pod_template, {"spec", "volumes"})[*volume], {"configMap", "name"}) ==
-         group_config_map_name(kind, string_at(object, {"metadata", "name"}));
+         jobs::group_config_map_name(kind, string_at(object, {"metadata", "name"}));
 }
 
 std::optional<MutationError> keep(const Review& review, json& object) {
   const AdmissionRequest& request = review.request;
-  const JobKind* kind = find_job_kind(request.group, request.kind);
+  const jobs::JobKind* kind = jobs::find_job_kind(request.group, request.kind);
   if (kind == nullptr) return std::nullopt;
 
   const bool new_run = begins_run(*kind, request.old_object, object);
-  std::vector<PodTemplateRef> templates = kind->pod_templates(object);
-  for (const ConstPodTemplateRef& old : kind->read_pod_templates(request.old_object)) {
+  std::vector<jobs::PodTemplateRef> templates = kind->pod_templates(object);
+  for (const jobs::ConstPodTemplateRef& old : kind->read_pod_templates(request.old_object)) {
     if (!has_own_barrier(*kind, request.old_object, *old.template_json)) continue;
     const auto ref = std::find_if(templates.begin(), templates.end(),
-                                  [&](const PodTemplateRef& candidate) { return candidate.name == old.name; });
+                                  [&](const jobs::PodTemplateRef& candidate) { return candidate.name == old.name; });
     if (ref == templates.end()) continue;
     keep_waiter(*old.template_json, *ref->template_json);
     keep_volume(*old.template_json, *ref->template_json);
@@ -125,4 +125,4 @@ const Mutator group_scheduling_keep = {
     .mutate = keep,
 };
 
-}  // namespace muster
+}  // namespace muster::mutators

@@ -8,7 +8,7 @@
 #include "api/codec/json.h"
 #include "jobs/edit.h"
 
-namespace muster {
+namespace muster::mutators {
 namespace {
 
 using nlohmann::json;
@@ -23,17 +23,17 @@ struct Place {
   // The same step in both, making the object on CREATE.
   Place at(std::initializer_list<std::string_view> keys) const {
     if (!object) return *this;
-    json* below = is_update ? existing_object(*object, keys) : make_object(*object, keys);
-    return {below, old ? existing_object(*old, keys) : nullptr, is_update};
+    json* below = is_update ? jobs::existing_object(*object, keys) : jobs::make_object(*object, keys);
+    return {below, old ? jobs::existing_object(*old, keys) : nullptr, is_update};
   }
   // The objects of a list, by position: the list that they are compared with is immutable.
   std::vector<Place> each(std::string_view key) const {
     std::vector<Place> places;
-    json* list = object ? existing_array(*object, {key}) : nullptr;
-    const json* old_list = old ? existing_array(*old, {key}) : nullptr;
+    json* list = object ? jobs::existing_array(*object, {key}) : nullptr;
+    const json* old_list = old ? jobs::existing_array(*old, {key}) : nullptr;
     for (size_t i = 0; list && i < list->size(); ++i) {
       const bool has_old = old_list && i < old_list->size();
-      places.push_back({existing_object((*list)[i], {}), has_old ? &(*old_list)[i] : nullptr, is_update});
+      places.push_back({jobs::existing_object((*list)[i], {}), has_old ? &(*old_list)[i] : nullptr, is_update});
     }
     return places;
   }
@@ -81,7 +81,8 @@ void fill(const Place& spec) {
   spec.set("successPolicy", {{"operator", "All"}});
   spec.set("startupPolicy", {{"startupPolicyOrder", "AnyOrder"}});
   fill_network(spec);
-  if (spec.object && existing_object(*spec.object, {"failurePolicy"})) fill_failure_policy(spec.at({"failurePolicy"}));
+  if (spec.object && jobs::existing_object(*spec.object, {"failurePolicy"}))
+    fill_failure_policy(spec.at({"failurePolicy"}));
   for (const Place& policy : spec.each("volumeClaimPolicies")) {
     policy.set("retentionPolicy", {{"whenDeleted", "Delete"}});
   }
@@ -116,4 +117,4 @@ const Mutator jobset_keep_defaults = {
     .native_jobsets = true,
 };
 
-}  // namespace muster
+}  // namespace muster::mutators

@@ -5,7 +5,7 @@
 
 #include "mutators/mutator.h"
 
-namespace muster {
+namespace muster::mutators {
 
 // CREATE: sets every default.
 extern const Mutator jobset_defaults;
@@ -15,4 +15,4 @@ extern const Mutator jobset_defaults;
 // JobSet is refused when it is applied a second time from the client's side.
 extern const Mutator jobset_keep_defaults;
 
-}  // namespace muster
+}  // namespace muster::mutators

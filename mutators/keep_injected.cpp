@@ -7,7 +7,7 @@
 #include "jobs/edit.h"
 #include "jobs/management.h"
 
-namespace muster {
+namespace muster::mutators {
 namespace {
 
 using nlohmann::json;
@@ -16,7 +16,7 @@ using nlohmann::json;
 void put_back_map(const json& stored, json& pod_template, std::initializer_list<std::string_view> path) {
   const json& present = object_at(stored, path);
   if (present.empty()) return;
-  json* map = make_object(pod_template, path);
+  json* map = jobs::make_object(pod_template, path);
   if (map == nullptr) return;
   for (const auto& [key, value] : present.items()) map->emplace(key, value);
 }
@@ -29,7 +29,7 @@ void put_back_tolerations(const json& stored, json& pod_template) {
     return std::find(present.begin(), present.end(), toleration) != present.end();
   });
   if (present.empty() || !has_all) return;
-  if (json* spec = make_object(pod_template, {"spec"})) (*spec)["tolerations"] = present;
+  if (json* spec = jobs::make_object(pod_template, {"spec"})) (*spec)["tolerations"] = present;
 }
 
 // The template with the additions of the stored template; the same template if other parts differ too.
@@ -45,12 +45,12 @@ void keep(const json& stored, json& pod_template) {
 
 std::optional<MutationError> mutate_one(const Review& review, json& object) {
   const json& stored = review.request.old_object;
-  const JobKind* kind = enabled_kind(review);
+  const jobs::JobKind* kind = jobs::enabled_kind(review);
   if (!kind || kind->suspended(stored) || kind->suspended(object)) return std::nullopt;
   if (!review.view.is_admitted(string_at(stored, {"metadata", "uid"}))) return std::nullopt;
-  std::vector<PodTemplateRef> templates = kind->pod_templates(object);
-  for (const ConstPodTemplateRef& old : kind->read_pod_templates(stored)) {
-    const auto same_name = [&](const PodTemplateRef& candidate) { return candidate.name == old.name; };
+  std::vector<jobs::PodTemplateRef> templates = kind->pod_templates(object);
+  for (const jobs::ConstPodTemplateRef& old : kind->read_pod_templates(stored)) {
+    const auto same_name = [&](const jobs::PodTemplateRef& candidate) { return candidate.name == old.name; };
     const auto ref = std::find_if(templates.begin(), templates.end(), same_name);
     if (ref != templates.end()) keep(*old.template_json, *ref->template_json);
   }
@@ -66,4 +66,4 @@ const Mutator keep_injected = {
     .mutate = mutate_one,
 };
 
-}  // namespace muster
+}  // namespace muster::mutators

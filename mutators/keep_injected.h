@@ -2,7 +2,7 @@
 
 #include "mutators/mutator.h"
 
-namespace muster {
+namespace muster::mutators {
 
 // Keeps what an admission has added to the pods of a running job: labels, annotations, node
 // selectors and tolerations.
@@ -13,4 +13,4 @@ namespace muster {
 // change.
 extern const Mutator keep_injected;
 
-}  // namespace muster
+}  // namespace muster::mutators

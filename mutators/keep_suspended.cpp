@@ -6,7 +6,7 @@
 #include "api/codec/json.h"
 #include "jobs/management.h"
 
-namespace muster {
+namespace muster::mutators {
 namespace {
 
 using nlohmann::json;
@@ -25,20 +25,20 @@ bool owns(const json& manager, const ValuePath& path) {
 }
 
 // Without managedFields it is unknown which client has set which field.
-bool nobody_owns_suspend(const JobKind& kind, const json& object) {
+bool nobody_owns_suspend(const jobs::JobKind& kind, const json& object) {
   const json& managers = array_at(object, {"metadata", "managedFields"});
   return !managers.empty() && std::none_of(managers.begin(), managers.end(),
                                            [&](const json& manager) { return owns(manager, kind.suspend_path()); });
 }
 
 std::optional<MutationError> mutate_one(const Review& review, json& object) {
-  const JobKind* kind = enabled_kind(review);
+  const jobs::JobKind* kind = jobs::enabled_kind(review);
   // The API server itself refuses a gate that is added later.
-  if (kind == &plain_pod || (kind != nullptr && kind->is_serving())) return std::nullopt;
+  if (kind == &jobs::plain_pod || (kind != nullptr && kind->is_serving())) return std::nullopt;
   if (!kind || !kind->suspended(review.request.old_object) || kind->suspended(object)) return std::nullopt;
   if (!nobody_owns_suspend(*kind, object)) return std::nullopt;
   // A doubt about the owners is no reason to start anything, and none to refuse an update.
-  const auto queued = is_queued(review, review.request.old_object);
+  const auto queued = jobs::is_queued(review, review.request.old_object);
   if (!queued.ok() || *queued) kind->set_suspend(object, true);
   return std::nullopt;
 }
@@ -52,4 +52,4 @@ const Mutator keep_suspended = {
     .mutate = mutate_one,
 };
 
-}  // namespace muster
+}  // namespace muster::mutators

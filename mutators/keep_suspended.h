@@ -2,7 +2,7 @@
 
 #include "mutators/mutator.h"
 
-namespace muster {
+namespace muster::mutators {
 
 // Keeps a queued job suspended when an UPDATE drops spec.suspend, or the field that its kind has for it, without a
 // user's intent.
@@ -15,4 +15,4 @@ namespace muster {
 // that.
 extern const Mutator keep_suspended;
 
-}  // namespace muster
+}  // namespace muster::mutators

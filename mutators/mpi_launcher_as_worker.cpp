@@ -8,25 +8,25 @@
 #include "jobs/management.h"
 #include "jobs/topology.h"
 
-namespace muster {
+namespace muster::mutators {
 namespace {
 
 using nlohmann::json;
 
 std::optional<MutationError> mutate_one(const Review& review, json& object) {
-  const JobKind* kind = enabled_kind(review);
+  const jobs::JobKind* kind = jobs::enabled_kind(review);
   if (!review.settings.enabled("TopologyAwareScheduling")) return std::nullopt;
   if (kind == nullptr || !bool_at(object, {"spec", "runLauncherAsWorker"})) return std::nullopt;
-  std::vector<PodTemplateRef> templates = kind->pod_templates(object);
+  std::vector<jobs::PodTemplateRef> templates = kind->pod_templates(object);
   const auto find = [&](std::string_view name) {
     return std::find_if(templates.begin(), templates.end(),
-                        [&](const PodTemplateRef& ref) { return ref.name == name; });
+                        [&](const jobs::PodTemplateRef& ref) { return ref.name == name; });
   };
   const auto launcher = find("launcher"), worker = find("worker");
   if (launcher == templates.end() || worker == templates.end()) return std::nullopt;
-  if (annotation(*launcher->template_json, kPodSetGroupName)) return std::nullopt;
-  if (json* annotations = make_object(*worker->template_json, {"metadata", "annotations"}))
-    (*annotations)[std::string(kPodIndexOffset)] = "1";
+  if (annotation(*launcher->template_json, jobs::kPodSetGroupName)) return std::nullopt;
+  if (json* annotations = jobs::make_object(*worker->template_json, {"metadata", "annotations"}))
+    (*annotations)[std::string(jobs::kPodIndexOffset)] = "1";
   return std::nullopt;
 }
 
@@ -39,4 +39,4 @@ const Mutator mpi_launcher_as_worker = {
     .mutate = mutate_one,
 };
 
-}  // namespace muster
+}  // namespace muster::mutators

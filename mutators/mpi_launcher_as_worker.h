@@ -5,8 +5,8 @@
 
 #include "mutators/mutator.h"
 
-namespace muster {
+namespace muster::mutators {
 
 extern const Mutator mpi_launcher_as_worker;
 
-}  // namespace muster
+}  // namespace muster::mutators

@@ -7,21 +7,22 @@
 #include "jobs/edit.h"
 #include "jobs/management.h"
 
-namespace muster {
+namespace muster::mutators {
 namespace {
 
 using nlohmann::json;
 
-bool may_set(const JobKind& kind, const json& object) {
+bool may_set(const jobs::JobKind& kind, const json& object) {
   if (kind.managed_by_path().empty()) return false;
   const json* manager = kind.managed_by_path().find(object);
   return manager == nullptr || manager->is_null() || *manager == std::string(kind.default_manager);
 }
 
 std::optional<MutationError> mutate_one(const Review& review, json& object) {
-  const JobKind* kind = enabled_kind(review);
+  const jobs::JobKind* kind = jobs::enabled_kind(review);
   if (!kind || !review.settings.enabled("MultiKueue") || !may_set(*kind, object)) return std::nullopt;
-  if (!review.view.uses_multikueue(namespace_of(review.request), queue_name_of(object))) return std::nullopt;
+  if (!review.view.uses_multikueue(jobs::namespace_of(review.request), jobs::queue_name_of(object)))
+    return std::nullopt;
   kind->managed_by_path().set(object, kMultiKueueControllerName);
   return std::nullopt;
 }
@@ -35,4 +36,4 @@ const Mutator multikueue_managed_by = {
     .mutate = mutate_one,
 };
 
-}  // namespace muster
+}  // namespace muster::mutators

@@ -5,6 +5,6 @@
 
 #include "mutators/mutator.h"
 
-namespace muster {
+namespace muster::mutators {
 extern const Mutator multikueue_managed_by;
-}  // namespace muster
+}  // namespace muster::mutators

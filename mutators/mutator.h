@@ -12,7 +12,7 @@
 
 #include "api/review/review.h"
 
-namespace muster {
+namespace muster::mutators {
 
 // Why a mutator cannot go on; becomes a refusal of the whole request.
 struct MutationError {
@@ -39,4 +39,4 @@ std::span<const Mutator* const> mutator_chain();
 // Runs the chain over one request. `observer` may be null.
 AdmissionResponse mutate(const Review& review, RuleObserver* observer = nullptr);
 
-}  // namespace muster
+}  // namespace muster::mutators

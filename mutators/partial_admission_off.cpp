@@ -4,14 +4,14 @@
 
 #include "jobs/edit.h"
 
-namespace muster {
+namespace muster::mutators {
 namespace {
 
 using nlohmann::json;
 
 std::optional<MutationError> mutate_one(const Review& review, json& object) {
   if (review.settings.enabled("PartialAdmission")) return std::nullopt;
-  json* pod_sets = existing_array(object, {"spec", "podSets"});
+  json* pod_sets = jobs::existing_array(object, {"spec", "podSets"});
   for (size_t i = 0; pod_sets != nullptr && i < pod_sets->size(); ++i) {
     if ((*pod_sets)[i].is_object()) (*pod_sets)[i].erase("minCount");
   }
@@ -27,4 +27,4 @@ const Mutator partial_admission_off = {
     .mutate = mutate_one,
 };
 
-}  // namespace muster
+}  // namespace muster::mutators

@@ -3,8 +3,8 @@
 
 #include "mutators/mutator.h"
 
-namespace muster {
+namespace muster::mutators {
 
 extern const Mutator partial_admission_off;
 
-}  // namespace muster
+}  // namespace muster::mutators

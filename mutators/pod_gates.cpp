@@ -10,13 +10,13 @@
 #include "jobs/management.h"
 #include "mutators/refusal.h"
 
-namespace muster {
+namespace muster::mutators {
 namespace {
 
 using nlohmann::json;
 
 void add_gate(json& pod, std::string_view name) {
-  json* spec = make_object(pod, {"spec"});
+  json* spec = jobs::make_object(pod, {"spec"});
   if (spec == nullptr) return;
   json& gates = (*spec)["schedulingGates"];
   if (gates.is_null()) gates = json::array();
@@ -29,29 +29,29 @@ void add_gate(json& pod, std::string_view name) {
 void add_role(json& pod) {
   if (annotation(pod, kRoleHashAnnotation)) return;
   const std::string role = role_of(pod);
-  if (json* annotations = make_object(pod, {"metadata", "annotations"}))
+  if (json* annotations = jobs::make_object(pod, {"metadata", "annotations"}))
     (*annotations)[std::string(kRoleHashAnnotation)] = role;
 }
 
 // The number of the pod in its group, under the name that the group's Workload knows.
 void copy_index(json& pod) {
   const auto key = annotation(pod, kPodGroupPodIndexLabel);
-  if (key) set_label(pod, kPodGroupPodIndex, std::string(label(pod, *key).value_or("")));
+  if (key) jobs::set_label(pod, kPodGroupPodIndex, std::string(label(pod, *key).value_or("")));
 }
 
 std::optional<MutationError> mutate_one(const Review& review, json& pod) {
-  if (enabled_kind(review) != &plain_pod) return std::nullopt;
+  if (jobs::enabled_kind(review) != &jobs::plain_pod) return std::nullopt;
   if (!annotation(pod, kSuspendingParent)) {
-    const auto managed = in_managed_namespace(review);
+    const auto managed = jobs::in_managed_namespace(review);
     if (!managed) return refusal(managed.error());
     if (!*managed) return std::nullopt;
-    const auto queued = is_queued(review, pod);
+    const auto queued = jobs::is_queued(review, pod);
     if (!queued) return refusal(queued.error());
     if (!*queued) return std::nullopt;
-    set_label(pod, kManagedLabel, kManagedLabelValue);
+    jobs::set_label(pod, kManagedLabel, kManagedLabelValue);
   }
   // muster watches pods by this label. Kueue gives it later to pods that have a parent.
-  if (!label(pod, kManagedLabel)) set_label(pod, kManagedLabel, kManagedLabelValue);
+  if (!label(pod, kManagedLabel)) jobs::set_label(pod, kManagedLabel, kManagedLabelValue);
   add_gate(pod, kAdmissionGate);
   if (review.settings.enabled("TopologyAwareScheduling")) add_gate(pod, kTopologyGate);
   copy_index(pod);
@@ -68,4 +68,4 @@ const Mutator pod_gates = {
     .mutate = mutate_one,
 };
 
-}  // namespace muster
+}  // namespace muster::mutators

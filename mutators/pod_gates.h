@@ -6,8 +6,8 @@
 
 #include "mutators/mutator.h"
 
-namespace muster {
+namespace muster::mutators {
 
 extern const Mutator pod_gates;
 
-}  // namespace muster
+}  // namespace muster::mutators

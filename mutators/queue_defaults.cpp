@@ -6,13 +6,13 @@
 #include "jobs/edit.h"
 #include "jobs/queue_fields.h"
 
-namespace muster {
+namespace muster::mutators {
 namespace {
 
 using nlohmann::json;
 
 void add_finalizer(json& object) {
-  json* metadata = make_object(object, {"metadata"});
+  json* metadata = jobs::make_object(object, {"metadata"});
   if (metadata == nullptr) return;
   json& finalizers = (*metadata)["finalizers"];
   if (finalizers.is_null()) finalizers = json::array();
@@ -27,11 +27,11 @@ size_t size_of(const json* list) {
 }
 
 void state_quotas(json& object) {
-  json* groups = existing_array(object, {"spec", "resourceGroups"});
+  json* groups = jobs::existing_array(object, {"spec", "resourceGroups"});
   for (size_t i = 0; i < size_of(groups); ++i) {
-    json* flavors = existing_array((*groups)[i], {"flavors"});
+    json* flavors = jobs::existing_array((*groups)[i], {"flavors"});
     for (size_t j = 0; j < size_of(flavors); ++j) {
-      json* quotas = existing_array((*flavors)[j], {"resources"});
+      json* quotas = jobs::existing_array((*flavors)[j], {"resources"});
       for (size_t k = 0; k < size_of(quotas); ++k) {
         json& quota = (*quotas)[k];
         if (quota.is_object() && !quota.contains("nominalQuota")) quota["nominalQuota"] = "0";
@@ -55,4 +55,4 @@ const Mutator queue_defaults = {
     .mutate = mutate_one,
 };
 
-}  // namespace muster
+}  // namespace muster::mutators

@@ -4,8 +4,8 @@
 
 #include "mutators/mutator.h"
 
-namespace muster {
+namespace muster::mutators {
 
 extern const Mutator queue_defaults;
 
-}  // namespace muster
+}  // namespace muster::mutators

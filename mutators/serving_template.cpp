@@ -9,28 +9,29 @@
 #include "jobs/topology.h"
 #include "mutators/refusal.h"
 
-namespace muster {
+namespace muster::mutators {
 namespace {
 
 using nlohmann::json;
 
 void set_annotation(json& pod_template, std::string_view key, std::string_view value) {
-  if (json* annotations = make_object(pod_template, {"metadata", "annotations"}))
+  if (json* annotations = jobs::make_object(pod_template, {"metadata", "annotations"}))
     (*annotations)[std::string(key)] = value;
 }
 
 void copy_label(const json& object, std::string_view key, json& pod_template) {
   const std::string_view value = label(object, key).value_or("");
-  if (!value.empty()) set_label(pod_template, key, value);
+  if (!value.empty()) jobs::set_label(pod_template, key, value);
 }
 
 bool has_leader(const json& object) {
-  return existing_object(object, {"spec", "leaderWorkerTemplate", "leaderTemplate"}) != nullptr;
+  return jobs::existing_object(object, {"spec", "leaderWorkerTemplate", "leaderTemplate"}) != nullptr;
 }
 
-void edit_template(const Review& review, const JobKind& kind, const json& object, const PodTemplateRef& ref) {
+void edit_template(const Review& review, const jobs::JobKind& kind, const json& object,
+                   const jobs::PodTemplateRef& ref) {
   json& pod_template = *ref.template_json;
-  if (&kind == &stateful_set) {
+  if (&kind == &jobs::stateful_set) {
     // Another object creates this object, and has marked it.
     const auto parent = annotation(pod_template, kSuspendingParent);
     if (!parent || parent == kind.framework) set_annotation(pod_template, kSuspendingParent, kind.framework);
@@ -39,23 +40,23 @@ void edit_template(const Review& review, const JobKind& kind, const json& object
   set_annotation(pod_template, kSuspendingParent, kind.framework);
   copy_label(object, kQueueNameLabel, pod_template);
   copy_label(object, kPriorityClassLabel, pod_template);
-  if (&kind == &deployment) return set_label(pod_template, kManagedLabel, kManagedLabelValue);
+  if (&kind == &jobs::deployment) return jobs::set_label(pod_template, kManagedLabel, kManagedLabelValue);
   set_annotation(pod_template, kPodGroupServing, "true");
   const bool counts_after_leader = ref.name == "worker" && has_leader(object) &&
-                                   !annotation(pod_template, kPodSetGroupName) &&
+                                   !annotation(pod_template, jobs::kPodSetGroupName) &&
                                    review.settings.enabled("TopologyAwareScheduling");
-  if (counts_after_leader) set_annotation(pod_template, kPodIndexOffset, "1");
+  if (counts_after_leader) set_annotation(pod_template, jobs::kPodIndexOffset, "1");
 }
 
 std::optional<MutationError> mutate_one(const Review& review, json& object) {
-  const JobKind* kind = enabled_kind(review);
+  const jobs::JobKind* kind = jobs::enabled_kind(review);
   if (kind == nullptr || !kind->is_serving()) return std::nullopt;
   if (!string_at(object, {"metadata", "deletionTimestamp"}).empty()) return std::nullopt;
-  const auto queued = is_queued(review, object);
+  const auto queued = jobs::is_queued(review, object);
   if (!queued) return refusal(queued.error());
   if (!*queued) return std::nullopt;
   const json before = object;
-  for (const PodTemplateRef& ref : kind->pod_templates(object)) edit_template(review, *kind, before, ref);
+  for (const jobs::PodTemplateRef& ref : kind->pod_templates(object)) edit_template(review, *kind, before, ref);
   return std::nullopt;
 }
 
@@ -68,4 +69,4 @@ const Mutator serving_template = {
     .mutate = mutate_one,
 };
 
-}  // namespace muster
+}  // namespace muster::mutators

@@ -5,8 +5,8 @@
 
 #include "mutators/mutator.h"
 
-namespace muster {
+namespace muster::mutators {
 
 extern const Mutator serving_template;
 
-}  // namespace muster
+}  // namespace muster::mutators

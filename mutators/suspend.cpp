@@ -6,7 +6,7 @@
 #include "jobs/management.h"
 #include "mutators/refusal.h"
 
-namespace muster {
+namespace muster::mutators {
 namespace {
 
 // The owners of an object that is being deleted can already be deleted.
@@ -16,11 +16,11 @@ bool skips_deleted(const Review& review, const nlohmann::json& object) {
 }
 
 std::optional<MutationError> mutate_one(const Review& review, nlohmann::json& object) {
-  const JobKind* kind = enabled_kind(review);
+  const jobs::JobKind* kind = jobs::enabled_kind(review);
   // Pods have gates instead.
-  if (!kind || kind == &plain_pod || kind->is_serving() || skips_deleted(review, object)) return std::nullopt;
+  if (!kind || kind == &jobs::plain_pod || kind->is_serving() || skips_deleted(review, object)) return std::nullopt;
 
-  const auto queued = is_queued(review, object);
+  const auto queued = jobs::is_queued(review, object);
   if (!queued.ok()) return refusal(queued.error());
   if (*queued && !kind->suspended(object)) kind->set_suspend(object, true);
   return std::nullopt;
@@ -35,4 +35,4 @@ const Mutator suspend = {
     .mutate = mutate_one,
 };
 
-}  // namespace muster
+}  // namespace muster::mutators

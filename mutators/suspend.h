@@ -6,6 +6,6 @@
 
 #include "mutators/mutator.h"
 
-namespace muster {
+namespace muster::mutators {
 extern const Mutator suspend;
-}  // namespace muster
+}  // namespace muster::mutators

@@ -7,13 +7,14 @@
 #include "api/meta/constants.h"
 #include "jobs/management.h"
 
-namespace muster {
+namespace muster::mutators {
 namespace {
 
 using nlohmann::json;
 
 std::optional<MutationError> mutate_one(const Review& review, json& object) {
-  if (enabled_kind(review) == nullptr || !object.contains("spec") || !object["spec"].is_object()) return std::nullopt;
+  if (jobs::enabled_kind(review) == nullptr || !object.contains("spec") || !object["spec"].is_object())
+    return std::nullopt;
   json& patches = object["spec"]["runtimePatches"];
   if (patches.is_null()) patches = json::array();
   if (!patches.is_array()) return std::nullopt;
@@ -35,4 +36,4 @@ const Mutator trainjob_patch = {
     .mutate = mutate_one,
 };
 
-}  // namespace muster
+}  // namespace muster::mutators

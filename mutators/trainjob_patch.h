@@ -4,8 +4,8 @@
 
 #include "mutators/mutator.h"
 
-namespace muster {
+namespace muster::mutators {
 
 extern const Mutator trainjob_patch;
 
-}  // namespace muster
+}  // namespace muster::mutators

@@ -7,7 +7,7 @@
 #include "api/meta/quantity.h"
 #include "jobs/group_scheduling.h"
 
-namespace muster {
+namespace muster::mutators {
 namespace {
 
 using nlohmann::json;
@@ -72,8 +72,8 @@ json field_ref(std::string_view variable, std::string_view kind, std::string_vie
   return {{"name", variable}, {"valueFrom", {{"fieldRef", {{"fieldPath", path}}}}}};
 }
 
-json environment(const JobKind& kind) {
-  const bool in_jobset = &kind == &jobset;
+json environment(const jobs::JobKind& kind) {
+  const bool in_jobset = &kind == &jobs::jobset;
   json attempt = {{"name", "MUSTER_RESTART_ATTEMPT"}, {"value", "0"}};
   if (in_jobset) attempt = field_ref("MUSTER_RESTART_ATTEMPT", "labels", kRestartAttemptLabel);
   return json::array({field_ref("MUSTER_OWNER_UID", "labels", in_jobset ? kJobSetUidLabel : kControllerUidLabel),
@@ -115,10 +115,10 @@ json security_context() {
 
 }  // namespace
 
-json waiter_container(const JobKind& kind, const WaiterSettings& settings, int64_t timeout_seconds,
+json waiter_container(const jobs::JobKind& kind, const WaiterSettings& settings, int64_t timeout_seconds,
                       const json& pod_spec, const ContainerMinimum& minimum) {
-  json command = json::array({"/" + std::string(kWaiterProgram)});
-  if (settings.shell_loop) command = json::array({"sh", "-c", waiter_shell_loop(), kWaiterProgram});
+  json command = json::array({"/" + std::string(jobs::kWaiterProgram)});
+  if (settings.shell_loop) command = json::array({"sh", "-c", waiter_shell_loop(), jobs::kWaiterProgram});
   json container = {
       {"name", kGroupInitContainer},
       {"image", settings.image},
@@ -147,4 +147,4 @@ std::string_view waiter_shell_loop() {
   return kShellLoop;
 }
 
-}  // namespace muster
+}  // namespace muster::mutators

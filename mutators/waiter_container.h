@@ -10,13 +10,13 @@
 #include "api/review/cluster_view.h"
 #include "jobs/job_kind.h"
 
-namespace muster {
+namespace muster::mutators {
 
 // The waiter for one pod template of a job of this kind. It passes the restricted Pod
 // Security level. It asks for cpu or memory only if every main container of `pod_spec`
 // does, never more than the one that asks least, and with requests equal to limits: so
 // the pod's request and its QoS class stay what they were without it.
-nlohmann::json waiter_container(const JobKind& kind, const WaiterSettings& settings, int64_t timeout_seconds,
+nlohmann::json waiter_container(const jobs::JobKind& kind, const WaiterSettings& settings, int64_t timeout_seconds,
                                 const nlohmann::json& pod_spec, const ContainerMinimum& minimum);
 
 nlohmann::json barrier_volume(std::string_view config_map);
@@ -25,4 +25,4 @@ nlohmann::json barrier_volume(std::string_view config_map);
 // arguments, environment, exit codes and messages. POSIX sh.
 std::string_view waiter_shell_loop();
 
-}  // namespace muster
+}  // namespace muster::mutators

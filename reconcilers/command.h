@@ -12,7 +12,7 @@
 #include "api/meta/time.h"
 #include "api/typed_object.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 enum class Verb {
   kCreate,
@@ -74,4 +74,4 @@ struct Plan {
   void wake_at(TimePoint time) { again_at = again_at ? std::min(*again_at, time) : time; }
 };
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -5,7 +5,7 @@
 
 #include "api/workload_conditions.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 bool carries_finalizer(const ObjectMeta& meta) {
@@ -43,4 +43,4 @@ void keep_in_use_finalizer(const ResourceType& type, const ObjectMeta& meta, boo
   write_finalizers(type, meta, finalizers, {}, plan);
 }
 
-}  // namespace muster
+}  // namespace muster::reconcilers

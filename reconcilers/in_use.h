@@ -4,7 +4,7 @@
 #include "api/meta/object_meta.h"
 #include "reconcilers/command.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 // Plans the removal of the finalizer, with these events; nothing when the object does not have
 // it.
@@ -15,4 +15,4 @@ void drop_in_use_finalizer(const ResourceType& type, const ObjectMeta& meta, Pla
 // is for those that were made without.
 void keep_in_use_finalizer(const ResourceType& type, const ObjectMeta& meta, bool used, Plan& plan);
 
-}  // namespace muster
+}  // namespace muster::reconcilers

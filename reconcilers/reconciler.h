@@ -18,7 +18,7 @@
 #include "state/cluster_state.h"
 #include "state/scheduler_driver.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 // The name of an object that muster needs can belong to an object of another owner, which can be deleted later: the
 // time until the next attempt.
@@ -26,9 +26,9 @@ constexpr Duration kTakenInterval = std::chrono::seconds(30);
 
 // What a reconciler decides from. References to what the engine owns, for one pass.
 struct ReconcileContext {
-  const ClusterState& state;
+  const state::ClusterState& state;
   // What the scheduler has decided about Workloads, also what is not written yet.
-  const SchedulerDriver& decisions;
+  const state::SchedulerDriver& decisions;
   const ReconcilerSettings& settings;
   Now now;
 
@@ -39,9 +39,9 @@ struct Reconciler {
   std::string_view name;
   // The keys that a change of this object concerns, added to `keys`. For a changed
   // object it is called with the old and with the new version.
-  void (*requests_for)(const ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys);
+  void (*requests_for)(const state::ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys);
   // What is to be done for a key. The object it names may not exist (any more).
   Plan (*reconcile)(const ObjectKey& key, const ReconcileContext& context);
 };
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -4,7 +4,7 @@
 
 #include <tuple>
 
-namespace muster {
+namespace muster::reconcilers {
 
 // kContinue: there was nothing to do, the next step follows. kDone: the step has written, or waits, and what comes
 // after it does not matter now.
@@ -30,4 +30,4 @@ constexpr Step last(Step) {
   return Step::kDone;
 }
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -12,7 +12,7 @@
 #include "runtime/log.h"
 #include "runtime/version.h"
 
-namespace muster {
+namespace muster::runtime {
 namespace {
 
 using nlohmann::json;
@@ -20,15 +20,15 @@ using nlohmann::json;
 // Answers are cached, so this limit concerns unknown clients.
 constexpr kube::RateLimit kReviewLimit{.per_second = 20, .burst = 40};
 
-WriteOutcome outcome_of(const kube::StatusError& error) {
-  if (error.conflict()) return WriteOutcome::kConflict;
-  if (error.already_exists()) return WriteOutcome::kAlreadyExists;
-  if (error.not_found()) return WriteOutcome::kNotFound;
+reconcilers::WriteOutcome outcome_of(const kube::StatusError& error) {
+  if (error.conflict()) return reconcilers::WriteOutcome::kConflict;
+  if (error.already_exists()) return reconcilers::WriteOutcome::kAlreadyExists;
+  if (error.not_found()) return reconcilers::WriteOutcome::kNotFound;
   const bool refused = error.code == 400 || error.forbidden() || error.code == 405 || error.code == 422;
-  return refused ? WriteOutcome::kRefused : WriteOutcome::kFailed;
+  return refused ? reconcilers::WriteOutcome::kRefused : reconcilers::WriteOutcome::kFailed;
 }
 
-void log_unreadable(const Breakage& breakage) {
+void log_unreadable(const engine::Breakage& breakage) {
   log_error(
       "muster failed over an object and leaves it alone until it changes; please report this",
       {{"object", to_text(*breakage.key)}, {"part", "reading"}, {"where", breakage.where}, {"what", breakage.what}});
@@ -40,7 +40,7 @@ void log_unreadable(const Breakage& breakage) {
 class Cluster::Feed final : public kube::WatchSink {
  public:
   // `name`: the name of the single watched object, or empty.
-  Feed(EngineLoop& loop, const WatchedKind& kind, std::string name, const LoopObserver* observer)
+  Feed(EngineLoop& loop, const WatchedKind& kind, std::string name, const engine::LoopObserver* observer)
       : loop_(loop), events_(kind, std::move(name), observer) {}
 
   void on_list_started() override { events_.begin_list(); }
@@ -64,7 +64,7 @@ class Cluster::Feed final : public kube::WatchSink {
 
  private:
   EngineLoop& loop_;
-  KindFeed events_;
+  engine::KindFeed events_;
 };
 
 Result<std::unique_ptr<Cluster>> Cluster::connect(const Options& options, const Clock& clock) {
@@ -132,22 +132,22 @@ void Cluster::catch_up(uint64_t term) {
 void Cluster::start_watches(EngineLoop& loop, const ReconcilerSettings& settings, const std::string& configurations,
                             bool api_services, std::span<const KindDescriptionPtr> own_kinds) {
   for (const WatchedKind& kind : watched_kinds()) {
-    if (is_watched(kind, settings)) {
+    if (engine::is_watched(kind, settings)) {
       watch(loop, kind, {}, check_of(kind, own_kinds));
       continue;
     }
-    for (Event& event : events_of_unwatched(*kind.type)) loop.post(std::move(event));
+    for (engine::Event& event : engine::events_of_unwatched(*kind.type)) loop.post(std::move(event));
   }
   if (configurations.empty()) return;
   for (const ResourceType* type : {&kMutatingWebhookConfigurations, &kValidatingWebhookConfigurations}) {
     watch(loop, {.type = type}, configurations);
   }
-  for (std::string_view definition : kConvertedDefinitionNames) {
+  for (std::string_view definition : manifests::kConvertedDefinitionNames) {
     watch(loop, {.type = &kCustomResourceDefinitions}, std::string(definition));
   }
   if (!api_services) return;
-  for (std::string_view service : kVisibilityApiServiceNames)
-    watch(loop, {.type = &kApiServices}, std::string(service));
+  for (std::string_view service : manifests::kVisibilityApiServiceNames)
+    watch(loop, {.type = &manifests::kApiServices}, std::string(service));
 }
 
 void Cluster::stop_watches() {
@@ -161,25 +161,25 @@ void Cluster::stop_watches() {
   feeds_.clear();
 }
 
-kube::KubeApi::Answer Cluster::send(const Write& write, MonotonicTime not_after, std::stop_token stop) {
+kube::KubeApi::Answer Cluster::send(const reconcilers::Write& write, MonotonicTime not_after, std::stop_token stop) {
   const ObjectKey& target = write.target;
   const kube::Resource resource = kube::resource_of(*target.type);
-  kube::WriteOptions options{.field_manager = std::string(kAppName),
+  kube::WriteOptions options{.field_manager = std::string(manifests::kAppName),
                              .managed_fields = target.type->plural == kCustomResourceDefinitions.plural,
                              .not_after = not_after};
   switch (write.verb) {
-    case Verb::kCreate:
+    case reconcilers::Verb::kCreate:
       return api().create(resource, target.ns, write.body, options, stop);
-    case Verb::kPatch:
+    case reconcilers::Verb::kPatch:
       return api().patch_merge(resource, target.ns, target.name, write.body, options, stop);
-    case Verb::kPatchStatus:
+    case reconcilers::Verb::kPatchStatus:
       options.subresource = "status";
       options.metadata_only = true;
       return api().patch_merge(resource, target.ns, target.name, write.body, options, stop);
-    case Verb::kDelete:
+    case reconcilers::Verb::kDelete:
       break;
   }
-  const char* propagation = write.propagation == Propagation::kForeground ? "Foreground" : "Background";
+  const char* propagation = write.propagation == reconcilers::Propagation::kForeground ? "Foreground" : "Background";
   return api().remove(resource, target.ns, target.name,
                       {.propagation = propagation,
                        .uid = write.uid,
@@ -188,23 +188,23 @@ kube::KubeApi::Answer Cluster::send(const Write& write, MonotonicTime not_after,
                       stop);
 }
 
-WriteFinished Cluster::write(const Command& command, MonotonicTime not_after, std::stop_token stop) {
-  const Write& write = command.write;
+engine::WriteFinished Cluster::write(const engine::Command& command, MonotonicTime not_after, std::stop_token stop) {
+  const reconcilers::Write& write = command.write;
   const auto answer = send(write, not_after, stop);
   if (!answer) {
     const std::string object = to_text(write.target);
-    const WriteOutcome outcome = outcome_of(answer.error());
+    const reconcilers::WriteOutcome outcome = outcome_of(answer.error());
     // The other errors are writes of other clients in the meantime; the watch delivers the new state.
-    if (outcome == WriteOutcome::kRefused || outcome == WriteOutcome::kFailed)
-      log_.write_failed(object, answer.error().message, outcome == WriteOutcome::kRefused);
+    if (outcome == reconcilers::WriteOutcome::kRefused || outcome == reconcilers::WriteOutcome::kFailed)
+      log_.write_failed(object, answer.error().message, outcome == reconcilers::WriteOutcome::kRefused);
     else
       log_debug("a write came too late", {{"object", object}, {"why", answer.error().message}});
-    return answer_of_failed(command, outcome, answer.error().code == 500, answer.error().message);
+    return engine::answer_of_failed(command, outcome, answer.error().code == 500, answer.error().message);
   }
   log_debug("written", {{"object", to_text(write.target)}});
-  ReadAnswer read = answer_of_done(command, *answer, observer_);
+  engine::ReadAnswer read = engine::answer_of_done(command, *answer, observer_);
   if (read.breakage) log_unreadable(*read.breakage);
   return std::move(read.finished);
 }
 
-}  // namespace muster
+}  // namespace muster::runtime

@@ -16,7 +16,7 @@
 #include "runtime/engine_loop.h"
 #include "runtime/log_observers.h"
 
-namespace muster {
+namespace muster::runtime {
 
 class Cluster {
  public:
@@ -37,11 +37,11 @@ class Cluster {
   kube::KubeApi& review_api() { return *review_client_; }
   KubeLog& observer() { return log_; }
   kube::Timing timing() const;
-  ClientMetrics& metrics() { return metrics_; }
+  server::ClientMetrics& metrics() { return metrics_; }
   const std::string& source() const { return client_->source(); }
 
   // Who gets the texts of objects; before the watches start, and must outlive them. null: nobody.
-  void set_observer(const LoopObserver* observer) { observer_ = observer; }
+  void set_observer(const engine::LoopObserver* observer) { observer_ = observer; }
   // Watches every kind of api/watched_kinds.h that is needed; of the others the engine hears that
   // there are none. When `configurations` is not empty, also the webhook configurations of
   // that name and the CRDs whose objects muster converts, and with `api_services` those of the
@@ -56,7 +56,7 @@ class Cluster {
   void catch_up(uint64_t term) EXCLUDES(watches_mutex_);
 
   // Carries out an engine's command, for Outbox; logs what goes wrong. Any thread.
-  WriteFinished write(const Command& command, MonotonicTime not_after, std::stop_token stop);
+  engine::WriteFinished write(const engine::Command& command, MonotonicTime not_after, std::stop_token stop);
 
  private:
   class Feed;
@@ -65,13 +65,13 @@ class Cluster {
   void watch(EngineLoop& loop, const WatchedKind& kind, const std::string& name = {}, kube::KindCheck check = {})
       EXCLUDES(watches_mutex_);
   kube::KindCheck check_of(const WatchedKind& kind, std::span<const KindDescriptionPtr> own_kinds);
-  kube::KubeApi::Answer send(const Write& write, MonotonicTime not_after, std::stop_token stop);
+  kube::KubeApi::Answer send(const reconcilers::Write& write, MonotonicTime not_after, std::stop_token stop);
 
   const Clock& clock_;
-  ClientMetrics metrics_;
+  server::ClientMetrics metrics_;
   KubeLog log_;
   std::unique_ptr<kube::KubeClient> client_, lease_client_, review_client_;
-  const LoopObserver* observer_ = nullptr;
+  const engine::LoopObserver* observer_ = nullptr;
   std::vector<std::unique_ptr<Feed>> feeds_;
 
   Mutex watches_mutex_;
@@ -79,4 +79,4 @@ class Cluster {
   std::vector<std::unique_ptr<kube::Watch>> watches_ GUARDED_BY(watches_mutex_);
 };
 
-}  // namespace muster
+}  // namespace muster::runtime

@@ -3,7 +3,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
-namespace muster {
+namespace muster::runtime {
 
 // The limit applies to dump files. A handler that gets dumps through a pipe gets none from a process that is
 // not dumpable. Both calls only remove permissions, so neither can fail for missing rights.
@@ -13,4 +13,4 @@ void refuse_core_dumps() {
   prctl(PR_SET_DUMPABLE, 0);
 }
 
-}  // namespace muster
+}  // namespace muster::runtime

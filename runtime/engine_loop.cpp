@@ -4,15 +4,15 @@
 
 #include <utility>
 
-namespace muster {
+namespace muster::runtime {
 
-EngineLoop::EngineLoop(EngineSettings settings, size_t connections, const Clock& clock, Callbacks callbacks)
+EngineLoop::EngineLoop(engine::EngineSettings settings, size_t connections, const Clock& clock, Callbacks callbacks)
     : clock_(clock), callbacks_(std::move(callbacks)), core_(std::move(settings)) {
-  outbox_ =
-      std::make_unique<Outbox>(connections, clock_,
-                               Outbox::Callbacks{.write = callbacks_.write,
-                                                 .finished = [this](WriteFinished answer) { post(std::move(answer)); },
-                                                 .leads_until = callbacks_.leads_until});
+  outbox_ = std::make_unique<Outbox>(
+      connections, clock_,
+      Outbox::Callbacks{.write = callbacks_.write,
+                        .finished = [this](engine::WriteFinished answer) { post(std::move(answer)); },
+                        .leads_until = callbacks_.leads_until});
   thread_ = std::thread([this] { run(); });
 }
 
@@ -33,7 +33,7 @@ void EngineLoop::stop() {
   outbox_.reset();
 }
 
-void EngineLoop::post(Event event) {
+void EngineLoop::post(engine::Event event) {
   {
     MutexLock lock(mutex_);
     inbox_.post(std::move(event));
@@ -41,7 +41,7 @@ void EngineLoop::post(Event event) {
   inbox_changed_.notify_one();
 }
 
-void EngineLoop::post_when_room(Event event) {
+void EngineLoop::post_when_room(engine::Event event) {
   {
     MutexLock lock(mutex_);
     while (!inbox_.has_room() && !stopping_) room_changed_.wait(mutex_);
@@ -53,11 +53,11 @@ void EngineLoop::post_when_room(Event event) {
 // The engine can still return commands until it has read the event. The outbox sends none of them after the end
 // of the leadership (leads_until).
 void EngineLoop::end_leadership(std::optional<MonotonicTime> until) {
-  post(LeadershipChanged{false, 0, until});
+  post(engine::LeadershipChanged{false, 0, until});
   outbox_->end_leadership();
 }
 
-bool EngineLoop::ask(const LoopCore::Question& question) {
+bool EngineLoop::ask(const engine::LoopCore::Question& question) {
   Question asked{&question};
   {
     MutexLock lock(mutex_);
@@ -79,7 +79,7 @@ void EngineLoop::answer_questions() {
     if (questions.empty()) return;
   }
   for (Question* question : questions) {
-    const LoopCore::Answered answered = core_.ask(*question->ask);
+    const engine::LoopCore::Answered answered = core_.ask(*question->ask);
     question->answered = answered.answered;
     if (answered.breakage && callbacks_.broke) callbacks_.broke(*answered.breakage);
   }
@@ -104,7 +104,7 @@ void EngineLoop::rest() {
 }
 
 // Waits for events, questions or the engine's next tick; nullopt when stopping.
-std::optional<std::deque<Event>> EngineLoop::next_events() {
+std::optional<std::deque<engine::Event>> EngineLoop::next_events() {
   const auto tick = core_.next_tick();
   MutexLock lock(mutex_);
   while (!stopping_) {
@@ -112,7 +112,7 @@ std::optional<std::deque<Event>> EngineLoop::next_events() {
       room_changed_.notify_all();
       return events;
     }
-    if (!questions_.empty()) return std::deque<Event>();
+    if (!questions_.empty()) return std::deque<engine::Event>();
     if (const auto batch = inbox_.next_batch(tick))
       inbox_changed_.wait_until(mutex_, *batch);
     else
@@ -131,41 +131,41 @@ void EngineLoop::run() {
   answer_questions();
 }
 
-void EngineLoop::take_in(const std::deque<Event>& events) {
-  for (const Event& event : events) {
+void EngineLoop::take_in(const std::deque<engine::Event>& events) {
+  for (const engine::Event& event : events) {
     core_.apply(event, clock_.now());
     if (callbacks_.watched) callbacks_.watched(event);
   }
   const Now before = clock_.now();
-  LoopActions actions = core_.plan(before);
+  engine::LoopActions actions = core_.plan(before);
   actions.note_planning_time(clock_.now().monotonic - before.monotonic);
   carry_out(actions);
 }
 
-void EngineLoop::carry_out(LoopActions& actions) {
+void EngineLoop::carry_out(engine::LoopActions& actions) {
   if (actions.bundles_seen && callbacks_.bundles_seen) callbacks_.bundles_seen(*std::move(actions.bundles_seen));
   if (actions.webhooks_missing && callbacks_.webhooks_missing) callbacks_.webhooks_missing(*actions.webhooks_missing);
   publish(std::move(actions.view));
   if (actions.synced_now && callbacks_.synced) callbacks_.synced();
   if (actions.missing_kinds && callbacks_.missing) callbacks_.missing(*actions.missing_kinds, core_.engine().synced());
   if (actions.kinds_behind && callbacks_.behind) callbacks_.behind(*actions.kinds_behind);
-  for (Command& command : actions.commands.writes) outbox_->post(std::move(command));
+  for (engine::Command& command : actions.commands.writes) outbox_->post(std::move(command));
   tell(actions.commands);
   if (actions.quarantined && callbacks_.quarantined) callbacks_.quarantined(*actions.quarantined);
 }
 
-void EngineLoop::tell(Commands& commands) {
+void EngineLoop::tell(engine::Commands& commands) {
   if (callbacks_.tell) {
     for (ObjectEvent& event : commands.events) callbacks_.tell(std::move(event));
   }
   if (callbacks_.broke) {
-    for (const Breakage& breakage : commands.breakages) callbacks_.broke(breakage);
+    for (const engine::Breakage& breakage : commands.breakages) callbacks_.broke(breakage);
   }
   if (callbacks_.decided) {
     for (const LoggedDecision& decision : commands.decisions) callbacks_.decided(decision);
   }
   if (callbacks_.unsupported) {
-    for (const UnsupportedFound& found : commands.unsupported) callbacks_.unsupported(found);
+    for (const engine::UnsupportedFound& found : commands.unsupported) callbacks_.unsupported(found);
   }
   if (callbacks_.measure) {
     for (const Measurement& measurement : commands.measurements) callbacks_.measure(measurement);
@@ -177,4 +177,4 @@ void EngineLoop::publish(ClusterViewPtr view) {
   view_ = std::move(view);
 }
 
-}  // namespace muster
+}  // namespace muster::runtime

@@ -16,13 +16,13 @@
 #include "engine/loop/loop_core.h"
 #include "runtime/outbox.h"
 
-namespace muster {
+namespace muster::runtime {
 
 class EngineLoop {
  public:
   struct Callbacks {
     // Sends one write and waits for its answer; see Outbox.
-    std::function<WriteFinished(const Command&, MonotonicTime not_after, std::stop_token)> write;
+    std::function<engine::WriteFinished(const engine::Command&, MonotonicTime not_after, std::stop_token)> write;
     // Until when this replica leads; see Outbox.
     std::function<std::optional<MonotonicTime>()> leads_until;
     // Something to tell the users of an object. On the engine's thread; may be empty.
@@ -33,9 +33,9 @@ class EngineLoop {
     std::function<void(const LoggedDecision&)> decided{};
     // A key was set aside (engine/quarantine.h), or a question broke. On the engine's thread;
     // may be empty.
-    std::function<void(const Breakage&)> broke{};
+    std::function<void(const engine::Breakage&)> broke{};
     // An object asks for what muster does not do; the first of its kind. On the engine's thread; may be empty.
-    std::function<void(const UnsupportedFound&)> unsupported{};
+    std::function<void(const engine::UnsupportedFound&)> unsupported{};
     // How many are aside now, whenever that changed. On the engine's thread; may be empty.
     std::function<void(size_t)> quarantined{};
     // Which CA bundles the webhook configurations hold, whenever that changed; answered
@@ -45,7 +45,7 @@ class EngineLoop {
     // and again from time to time (WebhookConfigReconciler::take_missing). On the engine's thread; may be empty.
     std::function<void(const std::vector<ObjectKey>&)> webhooks_missing{};
     // What the watches told, after the engine has taken it in. On the engine's thread; may be empty.
-    std::function<void(const Event&)> watched{};
+    std::function<void(const engine::Event&)> watched{};
     // Every watched kind was listed: view() has something to show. Once, on the engine's
     // thread; may be empty.
     std::function<void()> synced{};
@@ -58,7 +58,7 @@ class EngineLoop {
   };
 
   // `clock` must outlive the loop, and so must settings.watch.
-  EngineLoop(EngineSettings settings, size_t connections, const Clock& clock, Callbacks callbacks);
+  EngineLoop(engine::EngineSettings settings, size_t connections, const Clock& clock, Callbacks callbacks);
   ~EngineLoop();
   EngineLoop(const EngineLoop&) = delete;
   EngineLoop& operator=(const EngineLoop&) = delete;
@@ -68,12 +68,12 @@ class EngineLoop {
   void stop() EXCLUDES(mutex_);
 
   // Thread-safe; returns at once.
-  void post(Event event) EXCLUDES(mutex_);
+  void post(engine::Event event) EXCLUDES(mutex_);
   // For what a watch tells: waits while Inbox::kMostWaiting events wait to be taken in, so that the
   // watch reads no further, and the API server keeps what muster has no time for.
-  void post_when_room(Event event) EXCLUDES(mutex_);
+  void post_when_room(engine::Event event) EXCLUDES(mutex_);
   // `term`: see LeadershipChanged.
-  void begin_leadership(uint64_t term) { post(LeadershipChanged{true, term}); }
+  void begin_leadership(uint64_t term) { post(engine::LeadershipChanged{true, term}); }
   // Returns when no write of the leader is under way and none can follow. `until`: see LeadershipChanged.
   void end_leadership(std::optional<MonotonicTime> until = std::nullopt);
 
@@ -81,34 +81,34 @@ class EngineLoop {
   // events, and returns when it has. False: it was not asked, since not every watched kind
   // was listed yet, or the loop ends. Thread-safe, but not for callbacks. Nothing else
   // happens meanwhile, so questions must be short.
-  bool ask(const LoopCore::Question& question) EXCLUDES(mutex_);
+  bool ask(const engine::LoopCore::Question& question) EXCLUDES(mutex_);
 
   // What rules may see: null until every watched kind was listed once. Thread-safe.
   ClusterViewPtr view() const EXCLUDES(mutex_);
 
  private:
   struct Question {
-    const LoopCore::Question* ask;  // of the caller, which waits
+    const engine::LoopCore::Question* ask;  // of the caller, which waits
     bool answered = false;
     bool over = false;
   };
 
   void run();
   void rest() EXCLUDES(mutex_);
-  std::optional<std::deque<Event>> next_events() EXCLUDES(mutex_);
-  void take_in(const std::deque<Event>& events);
-  void carry_out(LoopActions& actions) EXCLUDES(mutex_);
-  void tell(Commands& commands);
+  std::optional<std::deque<engine::Event>> next_events() EXCLUDES(mutex_);
+  void take_in(const std::deque<engine::Event>& events);
+  void carry_out(engine::LoopActions& actions) EXCLUDES(mutex_);
+  void tell(engine::Commands& commands);
   void publish(ClusterViewPtr view) EXCLUDES(mutex_);
   void answer_questions() EXCLUDES(mutex_);
 
   const Clock& clock_;
   const Callbacks callbacks_;
-  LoopCore core_;  // of thread_
+  engine::LoopCore core_;  // of thread_
 
   mutable Mutex mutex_;
   CondVar inbox_changed_, stopping_changed_, room_changed_;
-  Inbox inbox_ GUARDED_BY(mutex_);
+  engine::Inbox inbox_ GUARDED_BY(mutex_);
   CondVar questions_changed_;
   std::deque<Question*> questions_ GUARDED_BY(mutex_);
   bool ended_ GUARDED_BY(mutex_) = false;  // no question is answered any more
@@ -119,4 +119,4 @@ class EngineLoop {
   std::thread thread_;
 };
 
-}  // namespace muster
+}  // namespace muster::runtime

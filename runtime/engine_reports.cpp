@@ -3,7 +3,7 @@
 #include "runtime/log.h"
 #include "runtime/serving.h"
 
-namespace muster {
+namespace muster::runtime {
 namespace {
 
 std::string joined(const std::vector<std::string>& names) {
@@ -51,16 +51,16 @@ void EngineReports::missing_webhooks(const std::vector<ObjectKey>& configuration
       {{"missing", joined(names)}});
 }
 
-void EngineReports::unsupported(const UnsupportedFound& found) {
+void EngineReports::unsupported(const engine::UnsupportedFound& found) {
   log_warning("an object asks for what muster does not do; muster_unsupported_objects counts all of them",
               {{"object", to_text(found.object)}, {"what", found.unsupported.what}, {"note", found.unsupported.note}});
 }
 
-void EngineReports::breakage(const Breakage& breakage) {
-  metrics_.broke(to_text(breakage.broke));
+void EngineReports::breakage(const engine::Breakage& breakage) {
+  metrics_.broke(engine::to_text(breakage.broke));
   log_error("muster failed over an object and leaves it alone until it changes; please report this",
             {{"object", breakage.key ? to_text(*breakage.key) : "none"},
-             {"part", to_text(breakage.broke)},
+             {"part", engine::to_text(breakage.broke)},
              {"where", breakage.where},
              {"what", breakage.what}});
 }
@@ -88,4 +88,4 @@ void EngineReports::recording_ended(const std::string& file, const std::string& 
             {{"file", file}, {"why", why}});
 }
 
-}  // namespace muster
+}  // namespace muster::runtime

@@ -9,14 +9,14 @@
 #include "engine/engine.h"
 #include "server/metrics/engine_metrics.h"
 
-namespace muster {
+namespace muster::runtime {
 
 class Serving;
 
 // Thread-safe. `metrics` must outlive it, and so must `serving` from its setting on.
 class EngineReports {
  public:
-  explicit EngineReports(EngineMetrics& metrics) : metrics_(metrics) {}
+  explicit EngineReports(server::EngineMetrics& metrics) : metrics_(metrics) {}
   // Before anything is reported.
   void set_serving(Serving& serving) { serving_ = &serving; }
 
@@ -27,8 +27,8 @@ class EngineReports {
   void kinds_behind(const std::vector<std::string>& kinds);
   // Webhook configurations that muster keeps and the cluster has not; empty: they are all there again.
   void missing_webhooks(const std::vector<ObjectKey>& configurations);
-  void unsupported(const UnsupportedFound& found);
-  void breakage(const Breakage& breakage);
+  void unsupported(const engine::UnsupportedFound& found);
+  void breakage(const engine::Breakage& breakage);
   void slow_step(const std::string& step, Duration took);
   void stuck(const std::string& step);
   void goes_on();
@@ -37,8 +37,8 @@ class EngineReports {
   void recording_ended(const std::string& file, const std::string& why);
 
  private:
-  EngineMetrics& metrics_;
+  server::EngineMetrics& metrics_;
   Serving* serving_ = nullptr;
 };
 
-}  // namespace muster
+}  // namespace muster::runtime

@@ -3,7 +3,7 @@
 #include <condition_variable>
 #include <mutex>
 
-namespace muster {
+namespace muster::runtime {
 
 void EngineWatch::began(std::string_view step, const ObjectKey* key) {
   began_ = clock_.now().monotonic;
@@ -69,4 +69,4 @@ void EngineGuard::run(std::stop_token stop, Duration between_looks) {
   }
 }
 
-}  // namespace muster
+}  // namespace muster::runtime

@@ -12,10 +12,10 @@
 #include "engine/step_watch.h"
 #include "engine/watchdog.h"
 
-namespace muster {
+namespace muster::runtime {
 
 // Takes the time of each step.
-class EngineWatch final : public StepWatch {
+class EngineWatch final : public engine::StepWatch {
  public:
   // From here on a step is told of: a step should take 50 ms at most.
   static constexpr Duration kSlow = std::chrono::milliseconds(250);
@@ -70,8 +70,8 @@ class EngineGuard {
   const EngineWatch& watch_;
   const Clock& clock_;
   const Callbacks callbacks_;
-  Watchdog dog_;
+  engine::Watchdog dog_;
   std::jthread thread_;  // last, so that it ends before the rest
 };
 
-}  // namespace muster
+}  // namespace muster::runtime

@@ -2,11 +2,11 @@
 
 #include "explain/explain.h"
 
-namespace muster {
+namespace muster::runtime {
 namespace {
 
 // Of a Workload that still waits: an estimate is some seconds old.
-void add_start(const ClusterState& state, const StartEstimates* starts, ExplainReply& explained) {
+void add_start(const state::ClusterState& state, const StartEstimates* starts, ExplainReply& explained) {
   if (starts == nullptr) return;
   std::string name = explained.kind == kWorkloads.kind ? explained.name : "";
   for (const ExplainedFact& fact : explained.facts) {
@@ -20,22 +20,23 @@ void add_start(const ClusterState& state, const StartEstimates* starts, ExplainR
 
 }  // namespace
 
-AuthDecision decide_access(kube::Authorizer& authorizer, std::string_view token, const kube::AccessQuestion& question) {
-  if (token.empty()) return AuthDecision::kUnauthenticated;
+server::AuthDecision decide_access(kube::Authorizer& authorizer, std::string_view token,
+                                   const kube::AccessQuestion& question) {
+  if (token.empty()) return server::AuthDecision::kUnauthenticated;
   const auto decision = authorizer.decide(std::string(token), question);
-  if (!decision) return AuthDecision::kUnavailable;
+  if (!decision) return server::AuthDecision::kUnavailable;
   switch (*decision) {
     case kube::AccessDecision::kAllow:
-      return AuthDecision::kAllowed;
+      return server::AuthDecision::kAllowed;
     case kube::AccessDecision::kUnauthenticated:
-      return AuthDecision::kUnauthenticated;
+      return server::AuthDecision::kUnauthenticated;
     case kube::AccessDecision::kForbidden:
-      return AuthDecision::kForbidden;
+      return server::AuthDecision::kForbidden;
   }
-  return AuthDecision::kUnavailable;
+  return server::AuthDecision::kUnavailable;
 }
 
-kube::AccessQuestion question_of(const ListAccess& access) {
+kube::AccessQuestion question_of(const server::ListAccess& access) {
   return {.verb = access.verb,
           .group = std::string(access.type->group),
           .resource = std::string(access.type->plural),
@@ -52,12 +53,13 @@ kube::AccessQuestion question_of(std::string_view verb, const ObjectKey& object)
           .name = object.name};
 }
 
-Explainer make_explainer(kube::Authorizer& authorizer, std::function<EngineLoop*()> loop,
-                         std::function<ReconcilerSettings()> settings, std::function<std::vector<std::string>()> notes,
-                         std::function<std::shared_ptr<const StartEstimates>()> starts,
-                         std::function<std::vector<ExplainedMoment>(const ObjectKey& key)> history,
-                         const Clock& clock) {
-  Explainer explainer;
+server::Explainer make_explainer(kube::Authorizer& authorizer, std::function<EngineLoop*()> loop,
+                                 std::function<ReconcilerSettings()> settings,
+                                 std::function<std::vector<std::string>()> notes,
+                                 std::function<std::shared_ptr<const StartEstimates>()> starts,
+                                 std::function<std::vector<ExplainedMoment>(const ObjectKey& key)> history,
+                                 const Clock& clock) {
+  server::Explainer explainer;
   explainer.authorize = [&authorizer](std::string_view token, std::string_view verb, const ObjectKey& object) {
     return decide_access(authorizer, token, question_of(verb, object));
   };
@@ -67,8 +69,8 @@ Explainer make_explainer(kube::Authorizer& authorizer, std::function<EngineLoop*
     EngineLoop* deciding = loop();
     if (deciding == nullptr) return explained;
     const auto estimates = starts ? starts() : nullptr;
-    deciding->ask([&, used = settings()](const Engine& engine) {
-      explained = explain(key, {engine.state(), engine.decisions(), used, clock.now()}, engine.leads());
+    deciding->ask([&, used = settings()](const engine::Engine& engine) {
+      explained = explain::explain(key, {engine.state(), engine.decisions(), used, clock.now()}, engine.leads());
       add_start(engine.state(), estimates.get(), *explained);
     });
     if (!explained) return explained;
@@ -81,4 +83,4 @@ Explainer make_explainer(kube::Authorizer& authorizer, std::function<EngineLoop*
   return explainer;
 }
 
-}  // namespace muster
+}  // namespace muster::runtime

@@ -8,20 +8,23 @@
 #include "server/explain_route.h"
 #include "server/reader_answers.h"
 
-namespace muster {
+namespace muster::runtime {
 
 // In the words of the servers.
-AuthDecision decide_access(kube::Authorizer& authorizer, std::string_view token, const kube::AccessQuestion& question);
-kube::AccessQuestion question_of(const ListAccess& access);
+server::AuthDecision decide_access(kube::Authorizer& authorizer, std::string_view token,
+                                   const kube::AccessQuestion& question);
+kube::AccessQuestion question_of(const server::ListAccess& access);
 kube::AccessQuestion question_of(std::string_view verb, const ObjectKey& object);
 
 // `authorizer` and `clock` must outlive it. `loop` yields null, and `settings` is not called,
 // before muster has begun to decide. `notes` are added to every answer: how old its data are. `starts`: when pending
 // Workloads are estimated to start; it can yield null, or be empty. `history`: what was recorded of an object, instead
 // of what its conditions still tell; it can yield nothing, or be empty.
-Explainer make_explainer(kube::Authorizer& authorizer, std::function<EngineLoop*()> loop,
-                         std::function<ReconcilerSettings()> settings, std::function<std::vector<std::string>()> notes,
-                         std::function<std::shared_ptr<const StartEstimates>()> starts,
-                         std::function<std::vector<ExplainedMoment>(const ObjectKey& key)> history, const Clock& clock);
+server::Explainer make_explainer(kube::Authorizer& authorizer, std::function<EngineLoop*()> loop,
+                                 std::function<ReconcilerSettings()> settings,
+                                 std::function<std::vector<std::string>()> notes,
+                                 std::function<std::shared_ptr<const StartEstimates>()> starts,
+                                 std::function<std::vector<ExplainedMoment>(const ObjectKey& key)> history,
+                                 const Clock& clock);
 
-}  // namespace muster
+}  // namespace muster::runtime

@@ -9,7 +9,7 @@
 #include "manifests/names.h"
 #include "runtime/kueue/kueue_presence.h"
 
-namespace muster {
+namespace muster::runtime {
 namespace {
 
 using nlohmann::json;
@@ -42,7 +42,7 @@ Result<bool> decide_native_jobsets(JobSetController choice, const JobSetTraces& 
   if (choice == JobSetController::kAuto && foreign_definition) return false;
   if (foreign_definition) {
     return fail("muster cannot be the JobSet controller: the CustomResourceDefinition " +
-                std::string(kJobSetDefinitionName) +
+                std::string(manifests::kJobSetDefinitionName) +
                 " is another controller's; once that one is removed, apply muster's (muster manifests --only crds), or "
                 "start with --jobset-controller=external");
   }
@@ -57,32 +57,33 @@ Result<bool> decide_native_jobsets(JobSetController choice, const JobSetTraces& 
 
 std::string foreign_controller_user(const JobSetTraces& traces) {
   if (traces.foreign_namespace.empty()) return "";
-  return "system:serviceaccount:" + traces.foreign_namespace + ":" + std::string(kForeignJobSetAccount);
+  return "system:serviceaccount:" + traces.foreign_namespace + ":" + std::string(manifests::kForeignJobSetAccount);
 }
 
 Result<JobSetTraces> find_jobset_traces(kube::KubeApi& api, JobSetController choice, TimePoint now,
                                         std::stop_token stop) {
   JobSetTraces traces;
-  auto webhooks = read(api, kValidatingWebhookConfigurations, "", kForeignJobSetWebhooks, stop);
+  auto webhooks = read(api, kValidatingWebhookConfigurations, "", manifests::kForeignJobSetWebhooks, stop);
   if (!webhooks) return fail(webhooks.error().message);
   if (webhooks->has_value()) {
-    traces.foreign_controller.push_back("its webhook configuration " + std::string(kForeignJobSetWebhooks));
+    traces.foreign_controller.push_back("its webhook configuration " + std::string(manifests::kForeignJobSetWebhooks));
     const json& hooks = array_at(**webhooks, {"webhooks"});
     if (!hooks.empty()) traces.foreign_namespace = string_at(hooks[0], {"clientConfig", "service", "namespace"});
   }
   if (choice == JobSetController::kExternal) return traces;
-  auto definition = read(api, kCustomResourceDefinitions, "", kJobSetDefinitionName, stop);
+  auto definition = read(api, kCustomResourceDefinitions, "", manifests::kJobSetDefinitionName, stop);
   if (!definition) return fail(definition.error().message);
   traces.has_definition = definition->has_value();
-  traces.definition_is_ours = definition->has_value() && label(**definition, kAppNameLabel) == kAppName;
-  auto lease = read(api, kLeases, kForeignJobSetNamespace, kForeignJobSetLease, stop);
+  traces.definition_is_ours =
+      definition->has_value() && label(**definition, manifests::kAppNameLabel) == manifests::kAppName;
+  auto lease = read(api, kLeases, manifests::kForeignJobSetNamespace, manifests::kForeignJobSetLease, stop);
   if (!lease) return fail(lease.error().message);
   if (lease->has_value() && is_held(**lease, now)) {
-    traces.foreign_controller.push_back("its Lease " + std::string(kForeignJobSetNamespace) + "/" +
-                                        std::string(kForeignJobSetLease) + ", held by " +
+    traces.foreign_controller.push_back("its Lease " + std::string(manifests::kForeignJobSetNamespace) + "/" +
+                                        std::string(manifests::kForeignJobSetLease) + ", held by " +
                                         std::string(string_at(**lease, {"spec", "holderIdentity"})));
   }
   return traces;
 }
 
-}  // namespace muster
+}  // namespace muster::runtime

@@ -12,7 +12,7 @@
 #include "base/result.h"
 #include "kube/api.h"
 
-namespace muster {
+namespace muster::runtime {
 
 // What a cluster shows of JobSet; null for what is not there.
 struct JobSetTraces {
@@ -38,4 +38,4 @@ Result<bool> decide_native_jobsets(JobSetController choice, const JobSetTraces& 
 Result<JobSetTraces> find_jobset_traces(kube::KubeApi& api, JobSetController choice, TimePoint now,
                                         std::stop_token stop = {});
 
-}  // namespace muster
+}  // namespace muster::runtime

@@ -5,7 +5,7 @@
 #include "api/kinds/kind_schema.h"
 #include "api/meta/resource_type.h"
 
-namespace muster {
+namespace muster::runtime {
 
 Result<std::string, kube::StatusError> contradiction_of(kube::KubeApi& api, const KindDescription& kind,
                                                         std::stop_token stop) {
@@ -19,4 +19,4 @@ Result<std::string, kube::StatusError> contradiction_of(kube::KubeApi& api, cons
   return found;
 }
 
-}  // namespace muster
+}  // namespace muster::runtime

@@ -8,7 +8,7 @@
 #include "base/encoding.h"
 #include "runtime/log.h"
 
-namespace muster {
+namespace muster::runtime {
 namespace {
 
 kube::LeaseOptions lease_options(const LeaderElectionSettings& settings) {
@@ -183,4 +183,4 @@ std::optional<MonotonicTime> Leadership::leads_until() const {
   return std::nullopt;
 }
 
-}  // namespace muster
+}  // namespace muster::runtime

@@ -17,7 +17,7 @@
 #include "runtime/cluster.h"
 #include "runtime/engine_loop.h"
 
-namespace muster {
+namespace muster::runtime {
 
 class Leadership {
  public:
@@ -28,7 +28,7 @@ class Leadership {
   // Takes part from now on, or, where leaders are not elected, leads. The loop must
   // outlive the leadership that stop() ends.
   void start(EngineLoop& loop) EXCLUDES(mutex_);
-  using Pause = Candidacy::Pause;
+  using Pause = engine::Candidacy::Pause;
   // Gives the Lease back, as stop() does, and takes part again when no pause is left. Repeating
   // one changes nothing.
   void pause(Pause why) EXCLUDES(mutex_);
@@ -59,7 +59,7 @@ class Leadership {
   mutable Mutex mutex_;
   EngineLoop* loop_ GUARDED_BY(mutex_) = nullptr;
   std::unique_ptr<kube::LeaderElection> election_ GUARDED_BY(mutex_);
-  Candidacy candidacy_ GUARDED_BY(mutex_);
+  engine::Candidacy candidacy_ GUARDED_BY(mutex_);
   std::atomic<uint64_t> term_ = 0;
   std::atomic<bool> attempted_ = false;
   CondVar behind_changed_;
@@ -72,4 +72,4 @@ Outcome<> check(const LeaderElectionSettings& settings);
 // "node-1_3c1f0d5e...": names this process and no other, ever; another one with each call.
 std::string process_identity();
 
-}  // namespace muster
+}  // namespace muster::runtime

@@ -5,7 +5,7 @@
 #include "runtime/read_file.h"
 #include "runtime/version.h"
 
-namespace muster {
+namespace muster::runtime {
 namespace {
 
 std::string before(const std::string& file) {
@@ -49,7 +49,7 @@ Result<Settings> checked(LoadedConfiguration configuration, const std::string& f
   append(errors, validate_configuration(configuration.kueue));
   append(errors, install_described_kinds(configuration.kinds));
   std::vector<std::string_view> queued;
-  for (const JobKind* kind : job_kinds()) {
+  for (const jobs::JobKind* kind : jobs::job_kinds()) {
     if (kind->is_offered()) queued.push_back(kind->framework);
   }
   FrameworkCheck frameworks = check_frameworks(configuration.kueue, queued);
@@ -129,10 +129,10 @@ ReconcilerSettings reconciler_settings_of(const Settings& settings, bool native_
                                         rule_settings_of(settings, {}, native_jobsets))};
 }
 
-WebhookRegistration registration_of(const Settings& settings, const std::string& own_namespace, const std::string& url,
-                                    bool native_jobsets) {
+manifests::WebhookRegistration registration_of(const Settings& settings, const std::string& own_namespace,
+                                               const std::string& url, bool native_jobsets) {
   const Configuration& kueue = settings.configuration.kueue;
-  WebhookRegistration registration;
+  manifests::WebhookRegistration registration;
   registration.own_namespace = own_namespace;
   registration.service = kueue.cert_management.webhook_service_name;
   registration.url = url;
@@ -146,8 +146,8 @@ WebhookRegistration registration_of(const Settings& settings, const std::string&
   return registration;
 }
 
-EngineSettings engine_settings_of(const Settings& settings, const EngineSurroundings& surroundings) {
-  EngineSettings engine;
+engine::EngineSettings engine_settings_of(const Settings& settings, const EngineSurroundings& surroundings) {
+  engine::EngineSettings engine;
   engine.webhooks =
       registration_of(settings, surroundings.own_namespace, surroundings.webhook_url, surroundings.native_jobsets);
   engine.webhooks.jobset_controller = surroundings.jobset_controller;
@@ -157,4 +157,4 @@ EngineSettings engine_settings_of(const Settings& settings, const EngineSurround
   return engine;
 }
 
-}  // namespace muster
+}  // namespace muster::runtime

@@ -15,7 +15,7 @@
 #include "manifests/webhooks.h"
 #include "reconcilers/reconciler.h"
 
-namespace muster {
+namespace muster::runtime {
 
 // Flags that change what the file says; each wins over the file.
 struct SettingsFlags {
@@ -63,8 +63,8 @@ ReconcilerSettings reconciler_settings_of(const Settings& settings, bool native_
                                           const std::string& own_namespace);
 
 // How muster is registered with the API server; `url` is empty for the Service.
-WebhookRegistration registration_of(const Settings& settings, const std::string& own_namespace, const std::string& url,
-                                    bool native_jobsets);
+manifests::WebhookRegistration registration_of(const Settings& settings, const std::string& own_namespace,
+                                               const std::string& url, bool native_jobsets);
 
 // What the engine of a process is made from, beside its settings.
 struct EngineSurroundings {
@@ -75,6 +75,6 @@ struct EngineSurroundings {
   bool keep_webhook_configurations = true;
   size_t connections = 32;  // for writes
 };
-EngineSettings engine_settings_of(const Settings& settings, const EngineSurroundings& surroundings);
+engine::EngineSettings engine_settings_of(const Settings& settings, const EngineSurroundings& surroundings);
 
-}  // namespace muster
+}  // namespace muster::runtime

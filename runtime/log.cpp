@@ -9,7 +9,7 @@
 #include "api/meta/time.h"
 #include "base/clock.h"
 
-namespace muster {
+namespace muster::runtime {
 namespace {
 
 using nlohmann::json;
@@ -111,4 +111,4 @@ void log(const LoggedDecision& decision) {
   write_line(LogLevel::kInfo, decision.message, fields);
 }
 
-}  // namespace muster
+}  // namespace muster::runtime

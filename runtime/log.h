@@ -14,7 +14,7 @@
 #include "api/logged_decision.h"
 #include "base/result.h"
 
-namespace muster {
+namespace muster::runtime {
 
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
@@ -49,4 +49,4 @@ inline std::string format_log_line(LogFormat format, LogLevel level, std::string
   return format_log_line(format, level, timestamp, message, std::span(fields.begin(), fields.size()));
 }
 
-}  // namespace muster
+}  // namespace muster::runtime

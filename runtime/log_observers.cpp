@@ -3,7 +3,7 @@
 #include "api/meta/time.h"
 #include "runtime/log.h"
 
-namespace muster {
+namespace muster::runtime {
 
 std::optional<int> LogThrottle::pass(const std::string& kind, MonotonicTime now) {
   MutexLock lock(mutex_);
@@ -27,12 +27,12 @@ std::optional<int> TextThrottle::pass(const std::string& text, MonotonicTime now
   return throttle_.pass(known ? "text " + text : "others", now);
 }
 
-void ServerLog::on_event(ServerEvent event, std::string_view detail) {
-  const std::string what(to_text(event));
+void ServerLog::on_event(server::ServerEvent event, std::string_view detail) {
+  const std::string what(server::to_text(event));
   const auto swallowed = throttle_.pass(what, clock_.now().monotonic);
   if (!swallowed) return;
   // A failed handshake of an unknown client is not an error of muster; an exception of a handler is.
-  const LogLevel level = event == ServerEvent::kHandlerFailed ? LogLevel::kError : LogLevel::kWarning;
+  const LogLevel level = event == server::ServerEvent::kHandlerFailed ? LogLevel::kError : LogLevel::kWarning;
   log(level, what, {{"detail", detail}, {"repeated", *swallowed}});
 }
 
@@ -143,4 +143,4 @@ void KubeLog::event_done(kube::EventOutcome outcome, const std::string& why) {
   }
 }
 
-}  // namespace muster
+}  // namespace muster::runtime

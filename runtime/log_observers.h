@@ -14,7 +14,7 @@
 #include "server/metrics/client_metrics.h"
 #include "server/transport/server_events.h"
 
-namespace muster {
+namespace muster::runtime {
 
 // Lets the first of a kind through and then one per interval. Thread-safe.
 class LogThrottle {
@@ -47,10 +47,10 @@ class TextThrottle {
   std::set<std::string> texts_ GUARDED_BY(mutex_);
 };
 
-class ServerLog final : public ServerEventSink {
+class ServerLog final : public server::ServerEventSink {
  public:
   explicit ServerLog(const Clock& clock) : clock_(clock) {}
-  void on_event(ServerEvent event, std::string_view detail) override;
+  void on_event(server::ServerEvent event, std::string_view detail) override;
 
  private:
   const Clock& clock_;
@@ -60,7 +60,7 @@ class ServerLog final : public ServerEventSink {
 // As log lines, and counted.
 class KubeLog final : public kube::KubeObserver {
  public:
-  KubeLog(const Clock& clock, ClientMetrics& metrics) : clock_(clock), metrics_(metrics) {}
+  KubeLog(const Clock& clock, server::ClientMetrics& metrics) : clock_(clock), metrics_(metrics) {}
   void request_done(std::string_view method, std::string_view host, std::string_view code, Duration latency) override;
   // Each text once in an hour, whatever request it is about.
   void warned(std::string_view method, std::string_view path, const std::string& text) override;
@@ -80,7 +80,7 @@ class KubeLog final : public kube::KubeObserver {
 
  private:
   const Clock& clock_;
-  ClientMetrics& metrics_;
+  server::ClientMetrics& metrics_;
   LogThrottle throttle_;
   TextThrottle warnings_;
   Mutex mutex_;
@@ -88,4 +88,4 @@ class KubeLog final : public kube::KubeObserver {
   std::set<std::string> absent_ GUARDED_BY(mutex_);
 };
 
-}  // namespace muster
+}  // namespace muster::runtime

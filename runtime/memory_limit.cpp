@@ -12,7 +12,7 @@
 #pragma weak mi_option_get
 #pragma weak mi_option_set
 
-namespace muster {
+namespace muster::runtime {
 namespace {
 
 namespace fs = std::filesystem;
@@ -76,4 +76,4 @@ void release_free_memory() {
   mi_option_set(mi_option_decommit_delay, delay);
 }
 
-}  // namespace muster
+}  // namespace muster::runtime

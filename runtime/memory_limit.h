@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <optional>
 
-namespace muster {
+namespace muster::runtime {
 
 // The least limit of the control groups (version 1 or 2) that this process is in; nothing where
 // there is none. `root` is "/" but in tests.
@@ -15,4 +15,4 @@ std::optional<size_t> memory_limit(const std::filesystem::path& root = "/");
 // later. Worth its time after large requests only.
 void release_free_memory();
 
-}  // namespace muster
+}  // namespace muster::runtime

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace muster {
+namespace muster::runtime {
 
 Outbox::Outbox(size_t connections, const Clock& clock, Callbacks callbacks)
     : clock_(clock), callbacks_(std::move(callbacks)), core_(connections) {
@@ -19,7 +19,7 @@ Outbox::~Outbox() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void Outbox::post(Command command) {
+void Outbox::post(engine::Command command) {
   {
     MutexLock lock(mutex_);
     core_.post(std::move(command));
@@ -28,14 +28,14 @@ void Outbox::post(Command command) {
 }
 
 void Outbox::end_leadership() {
-  OutboxCore::Ended ended;
+  engine::OutboxCore::Ended ended;
   {
     MutexLock lock(mutex_);
     ended = core_.end_leadership();
     std::exchange(leadership_, std::stop_source()).request_stop();
     while (core_.leader_writes_under_way() > 0) one_done_.wait(mutex_);
   }
-  for (const uint64_t id : ended.dropped) callbacks_.finished({id, WriteOutcome::kFailed});
+  for (const uint64_t id : ended.dropped) callbacks_.finished({id, reconcilers::WriteOutcome::kFailed});
 }
 
 std::optional<Outbox::Sending> Outbox::next() {
@@ -51,11 +51,11 @@ std::optional<Outbox::Sending> Outbox::next() {
 }
 
 // The lease is read after the command was taken: end_leadership() waits for it from then on.
-WriteFinished Outbox::carry_out(const Sending& sending) const {
-  const Command& command = sending.command;
+engine::WriteFinished Outbox::carry_out(const Sending& sending) const {
+  const engine::Command& command = sending.command;
   const auto leads_until = command.needs_leadership ? callbacks_.leads_until() : std::nullopt;
-  const auto not_after = OutboxCore::can_send_until(command, leads_until, clock_.now().monotonic);
-  if (!not_after) return {command.id, WriteOutcome::kFailed};
+  const auto not_after = engine::OutboxCore::can_send_until(command, leads_until, clock_.now().monotonic);
+  if (!not_after) return {command.id, reconcilers::WriteOutcome::kFailed};
   return callbacks_.write(command, *not_after, sending.stop);
 }
 
@@ -70,4 +70,4 @@ void Outbox::run() {
   }
 }
 
-}  // namespace muster
+}  // namespace muster::runtime

@@ -12,17 +12,17 @@
 #include "base/mutex.h"
 #include "engine/loop/outbox_core.h"
 
-namespace muster {
+namespace muster::runtime {
 
 class Outbox {
  public:
   struct Callbacks {
     // Sends one write and waits for its answer, or gives up when asked to stop. No attempt
     // may start at `not_after` or later. Called on several threads at once.
-    std::function<WriteFinished(const Command&, MonotonicTime not_after, std::stop_token)> write;
+    std::function<engine::WriteFinished(const engine::Command&, MonotonicTime not_after, std::stop_token)> write;
     // Told of every command that was posted, also of those that were never sent
     // (outcome kFailed).
-    std::function<void(WriteFinished)> finished;
+    std::function<void(engine::WriteFinished)> finished;
     // Until when this replica leads; nullopt: it does not. No command that needs
     // leadership is sent at that time or later. Any thread.
     std::function<std::optional<MonotonicTime>()> leads_until;
@@ -35,30 +35,30 @@ class Outbox {
   Outbox& operator=(const Outbox&) = delete;
 
   // Thread-safe; returns at once. First come, first sent.
-  void post(Command command) EXCLUDES(mutex_);
+  void post(engine::Command command) EXCLUDES(mutex_);
   // Drops what waits and needs leadership, stops retries of what is under way, and
   // returns when that has ended.
   void end_leadership() EXCLUDES(mutex_);
 
  private:
   struct Sending {
-    Command command;
+    engine::Command command;
     std::stop_token stop;
   };
 
   void run();
   // The next command that can go; waits for one. nullopt: the outbox ends.
   std::optional<Sending> next() EXCLUDES(mutex_);
-  WriteFinished carry_out(const Sending& sending) const;
+  engine::WriteFinished carry_out(const Sending& sending) const;
 
   const Clock& clock_;
   const Callbacks callbacks_;
   Mutex mutex_;
   CondVar changed_, one_done_;
-  OutboxCore core_ GUARDED_BY(mutex_);
+  engine::OutboxCore core_ GUARDED_BY(mutex_);
   std::stop_source leadership_ GUARDED_BY(mutex_);  // of commands that need it, until it ends
   std::stop_source ending_;                         // of commands that need no leadership
   std::vector<std::thread> threads_;
 };
 
-}  // namespace muster
+}  // namespace muster::runtime

@@ -8,7 +8,7 @@
 #include "runtime/log.h"
 #include "runtime/log_observers.h"
 
-namespace muster {
+namespace muster::runtime {
 
 using nlohmann::json;
 
@@ -17,7 +17,7 @@ namespace {
 constexpr Duration kPause = std::chrono::seconds(10);
 
 void tell(PolicyBindingState state) {
-  const std::string name(kUnqueuedKindsPolicyName);
+  const std::string name(manifests::kUnqueuedKindsPolicyName);
   if (state == PolicyBindingState::kChanged)
     log_info("the admission policy acts as unqueuedKinds and externalFrameworks say now",
              {{"ValidatingAdmissionPolicyBinding", name}});
@@ -32,19 +32,19 @@ void tell(PolicyBindingState state) {
 
 Result<PolicyBindingState, kube::StatusError> keep_policy_binding(kube::KubeApi& api, const WantedPolicy& wanted,
                                                                   std::stop_token stop) {
-  const kube::Resource resource = kube::resource_of(kValidatingAdmissionPolicyBindings);
-  const auto binding = api.get(resource, "", kUnqueuedKindsPolicyName, stop);
+  const kube::Resource resource = kube::resource_of(manifests::kValidatingAdmissionPolicyBindings);
+  const auto binding = api.get(resource, "", manifests::kUnqueuedKindsPolicyName, stop);
   if (!binding && binding.error().not_found()) return PolicyBindingState::kMissing;
   if (!binding) return fail_with(binding.error());
-  json patch = exclusion_patch(*binding, wanted.external);
+  json patch = manifests::exclusion_patch(*binding, wanted.external);
   if (wanted.action) {
-    const json actions = validation_actions(*wanted.action);
+    const json actions = manifests::validation_actions(*wanted.action);
     if (array_at(*binding, {"spec", "validationActions"}) != actions) patch["spec"]["validationActions"] = actions;
   }
   if (patch.is_null()) return PolicyBindingState::kAsWanted;
   // Writes only over the version that was read: a change of another client in the meantime is not overwritten.
   patch["metadata"]["resourceVersion"] = string_at(*binding, {"metadata", "resourceVersion"});
-  const auto written = api.patch_merge(resource, "", kUnqueuedKindsPolicyName, patch, {}, stop);
+  const auto written = api.patch_merge(resource, "", manifests::kUnqueuedKindsPolicyName, patch, {}, stop);
   if (!written) return fail_with(written.error());
   return PolicyBindingState::kChanged;
 }
@@ -63,4 +63,4 @@ void settle_policy_binding(kube::KubeApi& api, const WantedPolicy& wanted, const
   }
 }
 
-}  // namespace muster
+}  // namespace muster::runtime

@@ -12,7 +12,7 @@
 #include "kube/transport/timing.h"
 #include "manifests/unqueued_policy.h"
 
-namespace muster {
+namespace muster::runtime {
 
 enum class PolicyBindingState {
   kAsWanted,  // or nobody said what is wanted
@@ -21,8 +21,8 @@ enum class PolicyBindingState {
 };
 
 struct WantedPolicy {
-  std::optional<UnqueuedKinds> action{};  // nullopt: the configuration does not say
-  ExternalFrameworks external{};          // the kinds that are passed over
+  std::optional<UnqueuedKinds> action{};     // nullopt: the configuration does not say
+  manifests::ExternalFrameworks external{};  // the kinds that are passed over
 };
 
 // Reads the binding and, where it differs from what is wanted, writes that. The error is the API
@@ -35,4 +35,4 @@ Result<PolicyBindingState, kube::StatusError> keep_policy_binding(kube::KubeApi&
 void settle_policy_binding(kube::KubeApi& api, const WantedPolicy& wanted, const kube::Timing& timing,
                            std::stop_token stop);
 
-}  // namespace muster
+}  // namespace muster::runtime

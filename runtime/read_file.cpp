@@ -3,7 +3,7 @@
 #include <array>
 #include <fstream>
 
-namespace muster {
+namespace muster::runtime {
 
 Result<std::string> read_stream(std::istream& stream, const std::string& name, size_t largest) {
   std::string text;
@@ -25,4 +25,4 @@ Result<std::string> read_file(const std::string& name, size_t largest) {
   return read_stream(stream, name, largest);
 }
 
-}  // namespace muster
+}  // namespace muster::runtime

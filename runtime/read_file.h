@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 
-namespace muster {
+namespace muster::runtime {
 
 // More is no manifest and no configuration, but a mistake, or /dev/zero.
 inline constexpr size_t kLargestFile = size_t{64} << 20;
@@ -16,4 +16,4 @@ inline constexpr size_t kLargestFile = size_t{64} << 20;
 Result<std::string> read_file(const std::string& name, size_t largest = kLargestFile);
 Result<std::string> read_stream(std::istream& stream, const std::string& name, size_t largest = kLargestFile);
 
-}  // namespace muster
+}  // namespace muster::runtime

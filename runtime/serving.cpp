@@ -8,7 +8,7 @@
 #include "runtime/memory_limit.h"
 #include "runtime/version.h"
 
-namespace muster {
+namespace muster::runtime {
 namespace {
 
 // The API server uses a few connections, and a worker waits while it sends requests to the API server.
@@ -19,23 +19,23 @@ bool is_off(const std::string& address) {
   return address.empty() || address == "0";
 }
 
-MetricsOptions metrics_options() {
-  MetricsOptions options;
+server::MetricsOptions metrics_options() {
+  server::MetricsOptions options;
   options.version = kVersion;
-  options.kinds = all_reviewed_kinds();
-  options.rules = all_rule_names();
+  options.kinds = server::all_reviewed_kinds();
+  options.rules = server::all_rule_names();
   return options;
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Serving>> Serving::make(Options options) {
-  auto tls = TlsContext::create({options.tls.min_version, options.tls.cipher_suites});
+  auto tls = server::TlsContext::create({options.tls.min_version, options.tls.cipher_suites});
   if (!tls) return fail(tls.error().message);
   return std::unique_ptr<Serving>(new Serving(std::move(options), std::move(*tls)));
 }
 
-Serving::Serving(Options options, std::shared_ptr<TlsContext> tls)
+Serving::Serving(Options options, std::shared_ptr<server::TlsContext> tls)
     : options_(std::move(options)),
       log_(*options_.clock),
       metrics_(metrics_options()),
@@ -44,48 +44,50 @@ Serving::Serving(Options options, std::shared_ptr<TlsContext> tls)
       converter_(metrics_, &log_, *options_.clock, budgets()),
       webhook_(webhook_listener(), webhook_routes()) {
   if (!is_off(options_.addresses.health_probe)) {
-    probes_ = std::make_unique<ProbeServer>(listener(options_.addresses.health_probe, nullptr, 1), readiness_);
+    probes_ = std::make_unique<server::ProbeServer>(listener(options_.addresses.health_probe, nullptr, 1), readiness_);
   }
   if (!is_off(options_.addresses.metrics)) {
-    metrics_server_ = std::make_unique<MetricsServer>(listener(options_.addresses.metrics, tls_, 4), metrics_,
-                                                      options_.metrics_access, reader_routes());
+    metrics_server_ = std::make_unique<server::MetricsServer>(listener(options_.addresses.metrics, tls_, 4), metrics_,
+                                                              options_.metrics_access, reader_routes());
   }
   if (options_.visibility && !is_off(options_.addresses.visibility))
-    visibility_ = std::make_unique<HttpServer>(visibility_listener(), visibility_routes(*options_.visibility));
+    visibility_ =
+        std::make_unique<server::HttpServer>(visibility_listener(), server::visibility_routes(*options_.visibility));
   metrics_.watch_connections("webhook", [this] { return webhook_.open_connections(); });
 }
 
-Routes Serving::webhook_routes() {
-  Routes routes = handler_.routes();
-  for (Route& route : converter_.routes()) routes.push_back(std::move(route));
+server::Routes Serving::webhook_routes() {
+  server::Routes routes = handler_.routes();
+  for (server::Route& route : converter_.routes()) routes.push_back(std::move(route));
   return routes;
 }
 
-Routes Serving::reader_routes() const {
-  Routes routes = list_routes(options_.lister, options_.visibility_on_demand);
-  routes.push_back(explain_route(options_.explainer));
+server::Routes Serving::reader_routes() const {
+  server::Routes routes = server::list_routes(options_.lister, options_.visibility_on_demand);
+  routes.push_back(server::explain_route(options_.explainer));
   routes.insert(routes.end(), options_.further.begin(), options_.further.end());
   return routes;
 }
 
-HttpServerOptions Serving::webhook_listener() {
-  HttpServerOptions options = listener(options_.addresses.webhook, tls_, options_.workers);
+server::HttpServerOptions Serving::webhook_listener() {
+  server::HttpServerOptions options = listener(options_.addresses.webhook, tls_, options_.workers);
   options.clients = options_.webhook_clients;
   return options;
 }
 
 // It has its own workers, connections and memory, so that reviews do not wait for users of the page. It gets a
 // quarter of the memory of reviews, but enough for one large answer.
-HttpServerOptions Serving::visibility_listener() {
-  HttpServerOptions options = listener(options_.addresses.visibility, tls_, kVisibilityWorkers);
+server::HttpServerOptions Serving::visibility_listener() {
+  server::HttpServerOptions options = listener(options_.addresses.visibility, tls_, kVisibilityWorkers);
   options.identified = true;
-  options.limits.work_memory = std::max(kListMemory, budgets().reviews / 4);
+  options.limits.work_memory = std::max(server::kListMemory, budgets().reviews / 4);
   options.limits.max_connections = kVisibilityConnections;
   return options;
 }
 
-HttpServerOptions Serving::listener(const std::string& address, std::shared_ptr<TlsContext> tls, size_t workers) {
-  HttpServerOptions options;
+server::HttpServerOptions Serving::listener(const std::string& address, std::shared_ptr<server::TlsContext> tls,
+                                            size_t workers) {
+  server::HttpServerOptions options;
   options.bind_address = address;
   options.tls = std::move(tls);
   options.workers = workers;
@@ -97,7 +99,7 @@ HttpServerOptions Serving::listener(const std::string& address, std::shared_ptr<
   return options;
 }
 
-void Serving::watch_ages(const std::shared_ptr<WatchAges>& ages) {
+void Serving::watch_ages(const std::shared_ptr<server::WatchAges>& ages) {
   metrics_.include(ages);
   readiness_.add_check("watches", [ages] { return ages->too_old(); });
 }
@@ -144,4 +146,4 @@ void Serving::stop(Duration delay) {
   if (probes_) probes_->drain(std::chrono::seconds(1));
 }
 
-}  // namespace muster
+}  // namespace muster::runtime

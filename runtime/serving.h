@@ -21,7 +21,7 @@
 #include "server/transport/tls_context.h"
 #include "server/visibility_route.h"
 
-namespace muster {
+namespace muster::runtime {
 
 struct ListenAddresses {
   std::string webhook, health_probe, metrics;  // "0" or empty: that listener is off (not for webhook)
@@ -34,19 +34,19 @@ class Serving {
     ListenAddresses addresses;
     TlsSettings tls;
     size_t workers = 4;
-    SettingsProvider rules;
-    ViewProvider view;
-    MetricsAccess metrics_access;          // who can read the metrics
-    std::optional<Explainer> explainer{};  // nullopt: no cluster
-    std::optional<Lister> lister{};        // the same
-    Routes further{};                      // at the port of the metrics too
+    server::SettingsProvider rules;
+    server::ViewProvider view;
+    server::MetricsAccess metrics_access;          // who can read the metrics
+    std::optional<server::Explainer> explainer{};  // nullopt: no cluster
+    std::optional<server::Lister> lister{};        // the same
+    server::Routes further{};                      // at the port of the metrics too
     // Kueue's visibility API at the port of the metrics; off where its feature gate is.
     bool visibility_on_demand = true;
     // The same for an API server, with addresses.visibility.
-    std::optional<VisibilityApi> visibility{};
+    std::optional<server::VisibilityApi> visibility{};
     // Who may ask for reviews; null: everybody.
-    std::shared_ptr<const ClientCertificates> webhook_clients{};
-    size_t memory_limit = kDefaultMemoryLimit;
+    std::shared_ptr<const server::ClientCertificates> webhook_clients{};
+    size_t memory_limit = server::kDefaultMemoryLimit;
     const Clock* clock = &system_clock();
   };
 
@@ -69,9 +69,9 @@ class Serving {
     else
       readiness_.set_unready("kueue", why);
   }
-  Metrics& metrics() { return metrics_; }
+  server::Metrics& metrics() { return metrics_; }
   // Before start().
-  void watch_ages(const std::shared_ptr<WatchAges>& ages);
+  void watch_ages(const std::shared_ptr<server::WatchAges>& ages);
 
   // After start(): where the probes are; 0: that listener is off.
   uint16_t probe_port() const { return probes_ ? probes_->port() : 0; }
@@ -83,25 +83,26 @@ class Serving {
   void stop(Duration delay);
 
  private:
-  Serving(Options options, std::shared_ptr<TlsContext> tls);
-  Routes webhook_routes();
-  Routes reader_routes() const;
-  MemoryBudgets budgets() const { return budgets_of(options_.memory_limit); }
-  HttpServerOptions webhook_listener();
-  HttpServerOptions visibility_listener();
-  HttpServerOptions listener(const std::string& address, std::shared_ptr<TlsContext> tls, size_t workers);
+  Serving(Options options, std::shared_ptr<server::TlsContext> tls);
+  server::Routes webhook_routes();
+  server::Routes reader_routes() const;
+  server::MemoryBudgets budgets() const { return server::budgets_of(options_.memory_limit); }
+  server::HttpServerOptions webhook_listener();
+  server::HttpServerOptions visibility_listener();
+  server::HttpServerOptions listener(const std::string& address, std::shared_ptr<server::TlsContext> tls,
+                                     size_t workers);
 
   const Options options_;
   ServerLog log_;
-  Readiness readiness_;
-  Metrics metrics_;
-  std::shared_ptr<TlsContext> tls_;
-  ReviewHandler handler_;
-  ConvertHandler converter_;
-  HttpServer webhook_;
-  std::unique_ptr<ProbeServer> probes_;
-  std::unique_ptr<MetricsServer> metrics_server_;
-  std::unique_ptr<HttpServer> visibility_;
+  server::Readiness readiness_;
+  server::Metrics metrics_;
+  std::shared_ptr<server::TlsContext> tls_;
+  server::ReviewHandler handler_;
+  server::ConvertHandler converter_;
+  server::HttpServer webhook_;
+  std::unique_ptr<server::ProbeServer> probes_;
+  std::unique_ptr<server::MetricsServer> metrics_server_;
+  std::unique_ptr<server::HttpServer> visibility_;
 };
 
-}  // namespace muster
+}  // namespace muster::runtime

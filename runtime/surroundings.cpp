@@ -9,7 +9,7 @@
 #include "runtime/jobset_mode.h"
 #include "runtime/kind_check.h"
 
-namespace muster {
+namespace muster::runtime {
 namespace {
 
 using nlohmann::json;
@@ -150,4 +150,4 @@ Result<std::optional<Surroundings>> learn_surroundings(kube::KubeApi& api, const
   return std::optional(Surroundings{learner.own(), *native});
 }
 
-}  // namespace muster
+}  // namespace muster::runtime

@@ -15,7 +15,7 @@
 #include "kube/transport/timing.h"
 #include "runtime/load_settings.h"
 
-namespace muster {
+namespace muster::runtime {
 
 struct SurroundingsQuestion {
   JobSetController jobset_controller = JobSetController::kAuto;
@@ -42,4 +42,4 @@ Result<std::optional<Surroundings>> learn_surroundings(kube::KubeApi& api, const
 // POD_NAMESPACE and POD_NAME, unless the configuration names the waiter's image, and its own kinds.
 SurroundingsQuestion surroundings_question(const LoadedConfiguration& configuration);
 
-}  // namespace muster
+}  // namespace muster::runtime

@@ -5,7 +5,7 @@
 #include <CLI/Version.hpp>
 #include <nlohmann/json.hpp>
 
-namespace muster {
+namespace muster::runtime {
 
 const std::string_view kCommit = MUSTER_COMMIT;
 
@@ -19,4 +19,4 @@ std::string version_text() {
   return text + "CLI11 " CLI11_VERSION "\n";
 }
 
-}  // namespace muster
+}  // namespace muster::runtime

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace muster {
+namespace muster::runtime {
 
 inline constexpr std::string_view kVersion = MUSTER_VERSION;
 extern const std::string_view kCommit;  // short hash, or "unknown"
@@ -12,4 +12,4 @@ extern const std::string_view kCommit;  // short hash, or "unknown"
 // "muster 0.1.0 (abc1234)", with the libraries it runs on, one per line.
 std::string version_text();
 
-}  // namespace muster
+}  // namespace muster::runtime

@@ -10,7 +10,7 @@
 #include "scheduler/preemption/fair_sharing.h"
 #include "scheduler/reservation.h"
 
-namespace muster {
+namespace muster::scheduler {
 namespace {
 
 // The cycle in which a Workload was first blocked by the pods of another one; later cycles come later.
@@ -249,4 +249,4 @@ void Cycle::refuse(CycleEntry& entry, AttemptResult outcome, PendingReason reaso
   requeue(entry);
 }
 
-}  // namespace muster
+}  // namespace muster::scheduler

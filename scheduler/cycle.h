@@ -18,7 +18,7 @@
 #include "scheduler/preemption/preemption.h"
 #include "scheduler/state.h"
 
-namespace muster {
+namespace muster::scheduler {
 
 // One head, before and after its processing.
 struct CycleEntry {
@@ -79,4 +79,4 @@ class Cycle {
   std::vector<Decision> decisions_;
 };
 
-}  // namespace muster
+}  // namespace muster::scheduler

@@ -8,7 +8,7 @@
 #include "scheduler/partial_admission.h"
 #include "scheduler/reservation.h"
 
-namespace muster {
+namespace muster::scheduler {
 namespace {
 
 // The place in the tree, as Kueue's messages have it: "/root/cohort/queue".
@@ -184,4 +184,4 @@ void Cycle::requeue(CycleEntry& entry) {
     last = std::make_unique<LastAttempt>(std::move(refusal));
 }
 
-}  // namespace muster
+}  // namespace muster::scheduler

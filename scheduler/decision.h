@@ -10,7 +10,7 @@
 #include "scheduler/outcome.h"
 #include "scheduler/preemption/preemption.h"
 
-namespace muster {
+namespace muster::scheduler {
 
 // Quota is reserved: write status.admission and QuotaReserved=True, and Admitted=True only if no
 // admission check applies.
@@ -51,4 +51,4 @@ struct Pending {
 
 using Decision = std::variant<Admitted, Preempted, AwaitedVictim, Pending>;
 
-}  // namespace muster
+}  // namespace muster::scheduler

@@ -4,7 +4,7 @@
 
 #include "scheduler/state.h"
 
-namespace muster {
+namespace muster::scheduler {
 namespace {
 
 // Turns that differ in a position have different digests; a collision would end the turns of a tree early, until its
@@ -58,4 +58,4 @@ void DirtyTrees::drop_quiescent(const std::vector<CycleEntry>& entries, const Le
   }
 }
 
-}  // namespace muster
+}  // namespace muster::scheduler

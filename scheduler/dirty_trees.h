@@ -13,7 +13,7 @@
 #include "scheduler/cycle.h"
 #include "scheduler/quota/ledger.h"
 
-namespace muster {
+namespace muster::scheduler {
 
 class DirtyTrees {
  public:
@@ -31,4 +31,4 @@ class DirtyTrees {
   std::map<NodeId, std::set<uint64_t>> seen_;
 };
 
-}  // namespace muster
+}  // namespace muster::scheduler

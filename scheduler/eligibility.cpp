@@ -5,7 +5,7 @@
 
 #include "scheduler/queue_readiness.h"
 
-namespace muster {
+namespace muster::scheduler {
 namespace {
 
 // Until the Workload's reconciler has reset them after the eviction, quota would be reserved for nothing (KEP-993).
@@ -67,4 +67,4 @@ QueuePosition position_of(const SchedulerState& state, const std::string& ns, co
   return workload->queue->pending.competes(*workload) ? QueuePosition::kActive : QueuePosition::kInadmissible;
 }
 
-}  // namespace muster
+}  // namespace muster::scheduler

@@ -8,7 +8,7 @@
 #include "scheduler/outcome.h"
 #include "scheduler/state.h"
 
-namespace muster {
+namespace muster::scheduler {
 
 // Why a ClusterQueue is not active, in the words of its Active condition.
 struct InactiveQueue {
@@ -33,4 +33,4 @@ bool waits(const SchedulerState& state, const std::string& ns, const std::string
 // Its place in its queue: "active", "inadmissible" or "none".
 QueuePosition position_of(const SchedulerState& state, const std::string& ns, const std::string& name);
 
-}  // namespace muster
+}  // namespace muster::scheduler

@@ -6,7 +6,7 @@
 #include "api/requests.h"
 #include "scheduler/preemption/preemption.h"
 
-namespace muster {
+namespace muster::scheduler {
 
 // The worst resource decides: one that does not fit makes the others useless.
 FitMode PodSetPlacement::mode() const {
@@ -276,4 +276,4 @@ bool FlavorAssigner::go_on(const Standing& standing) const {
   return standing.level > 0 && fungibility.try_next_when_can_borrow;
 }
 
-}  // namespace muster
+}  // namespace muster::scheduler

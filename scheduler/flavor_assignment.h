@@ -16,7 +16,7 @@
 #include "scheduler/preemption/protection.h"
 #include "scheduler/state.h"
 
-namespace muster {
+namespace muster::scheduler {
 
 // Why pods of this pod set cannot run on a flavor, whatever its quota; nullopt: they can.
 std::optional<FlavorRejection> why_ineligible(const SchedulerState& state, FlavorId flavor, const PodSet& pod_set);
@@ -107,4 +107,4 @@ class FlavorAssigner {
   const Placement* nominated_ = nullptr;
 };
 
-}  // namespace muster
+}  // namespace muster::scheduler

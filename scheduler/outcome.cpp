@@ -4,7 +4,7 @@
 
 #include "api/requests.h"
 
-namespace muster {
+namespace muster::scheduler {
 namespace {
 
 std::string amount_text(const QuotaIdTable& names, ResourceId resource, int64_t amount) {
@@ -134,4 +134,4 @@ std::string to_message(const QuotaIdTable& names, const Workload& workload, cons
   return message;
 }
 
-}  // namespace muster
+}  // namespace muster::scheduler

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "scheduler/quota/names.h"
 
-namespace muster {
+namespace muster::scheduler {
 
 enum class AttemptResult {
   kNoFit,                // no flavor can hold it
@@ -94,4 +94,4 @@ struct LastAttempt {
 // "couldn't assign flavors to pod set main: insufficient unused quota for cpu in flavor f, 2 more needed"
 std::string to_message(const QuotaIdTable& names, const Workload& workload, const LastAttempt& refusal);
 
-}  // namespace muster
+}  // namespace muster::scheduler

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace muster {
+namespace muster::scheduler {
 namespace {
 
 // Pods that can be left out: podSets[*].minCount (KEP-420).
@@ -42,4 +42,4 @@ bool largest_counts(const Workload& workload, const std::function<bool(const std
   return best >= 0 && best == low;
 }
 
-}  // namespace muster
+}  // namespace muster::scheduler

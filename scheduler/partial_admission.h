@@ -8,7 +8,7 @@
 
 #include "api/workload.h"
 
-namespace muster {
+namespace muster::scheduler {
 
 bool can_be_reduced(const Workload& workload);
 
@@ -17,4 +17,4 @@ bool can_be_reduced(const Workload& workload);
 // last call is not always the result.
 bool largest_counts(const Workload& workload, const std::function<bool(const std::vector<int32_t>&)>& fits);
 
-}  // namespace muster
+}  // namespace muster::scheduler

@@ -5,7 +5,7 @@
 
 #include "scheduler/state.h"
 
-namespace muster {
+namespace muster::scheduler {
 namespace {
 
 using Waiting = WorkloadState::Waiting;
@@ -282,4 +282,4 @@ const WorkloadState* PendingQueue::evaluated(const Shape& shape) const {
   return nullptr;
 }
 
-}  // namespace muster
+}  // namespace muster::scheduler

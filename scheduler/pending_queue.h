@@ -19,7 +19,7 @@
 #include "scheduler/shape.h"
 #include "scheduler/wake_conditions.h"
 
-namespace muster {
+namespace muster::scheduler {
 
 class PendingQueue {
  public:
@@ -116,4 +116,4 @@ class PendingQueue {
   size_t parked_ = 0;
 };
 
-}  // namespace muster
+}  // namespace muster::scheduler

@@ -7,7 +7,7 @@
 #include "api/meta/names.h"
 #include "api/workload_conditions.h"
 
-namespace muster {
+namespace muster::scheduler {
 namespace {
 
 std::string listed(const std::set<std::string>& names) {
@@ -48,4 +48,4 @@ QueueReadiness readiness_of(const ClusterQueue& queue, const QueueSurroundings& 
   return {false, std::move(reason), "Can't admit new workloads: " + message + "."};
 }
 
-}  // namespace muster
+}  // namespace muster::scheduler

@@ -7,7 +7,7 @@
 
 #include "api/cluster_queue.h"
 
-namespace muster {
+namespace muster::scheduler {
 
 struct QueueReadiness {
   bool ready;
@@ -27,4 +27,4 @@ struct QueueSurroundings {
 // The first problem gives the reason; the message names all problems.
 QueueReadiness readiness_of(const ClusterQueue& queue, const QueueSurroundings& surroundings);
 
-}  // namespace muster
+}  // namespace muster::scheduler

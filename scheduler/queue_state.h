@@ -12,7 +12,7 @@
 #include "scheduler/quota/ledger.h"
 #include "scheduler/quota/names.h"
 
-namespace muster {
+namespace muster::scheduler {
 
 struct LocalQueueState;
 struct WorkloadState;
@@ -59,4 +59,4 @@ struct ByName {
   bool operator()(const LocalQueueState* a, const LocalQueueState* b) const { return a->key < b->key; }
 };
 
-}  // namespace muster
+}  // namespace muster::scheduler

@@ -5,7 +5,7 @@
 #include "api/requests.h"
 #include "scheduler/preemption/protection.h"
 
-namespace muster {
+namespace muster::scheduler {
 namespace {
 
 // Only the status differs: the API server increments the generation for all other changes.
@@ -155,4 +155,4 @@ void QueueTable::point(LocalQueueState& local, QueueState* queue) {
   if (queue != nullptr) queue->local_queues.push_back(&local);
 }
 
-}  // namespace muster
+}  // namespace muster::scheduler

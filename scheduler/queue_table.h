@@ -10,7 +10,7 @@
 #include "scheduler/state.h"
 #include "scheduler/wake_set.h"
 
-namespace muster {
+namespace muster::scheduler {
 
 class QueueTable {
  public:
@@ -44,4 +44,4 @@ class QueueTable {
   std::unordered_map<std::string, CohortPtr> cohorts_;
 };
 
-}  // namespace muster
+}  // namespace muster::scheduler

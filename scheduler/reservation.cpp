@@ -4,7 +4,7 @@
 
 #include "api/requests.h"
 
-namespace muster {
+namespace muster::scheduler {
 
 // Pods that have succeeded give their quota back while the rest of the job runs (KEP-78).
 int32_t count_after_reclaim(const Workload& workload, const PodSet& pod_set, bool reclaims) {
@@ -70,4 +70,4 @@ WorkloadState::Holding release(SchedulerState& state, WorkloadState& workload) {
   return held;
 }
 
-}  // namespace muster
+}  // namespace muster::scheduler

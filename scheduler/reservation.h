@@ -6,7 +6,7 @@
 
 #include "scheduler/state.h"
 
-namespace muster {
+namespace muster::scheduler {
 
 // Every flavor and resource that an admission names, with the used amount, also zero:
 // if it `reclaims`, scaled down for pods that have released their quota
@@ -24,4 +24,4 @@ void reserve(SchedulerState& state, WorkloadState& workload, QueueState& queue, 
 // It holds nothing and is in no queue then. Returns what it held.
 WorkloadState::Holding release(SchedulerState& state, WorkloadState& workload);
 
-}  // namespace muster
+}  // namespace muster::scheduler

@@ -6,7 +6,7 @@
 #include "scheduler/eligibility.h"
 #include "scheduler/preemption/protection.h"
 
-namespace muster {
+namespace muster::scheduler {
 namespace {
 
 // A refusal that repeats the last one changes no condition. The eviction of an awaited victim is under way already.
@@ -60,7 +60,7 @@ void Scheduler::put(const LocalQueuePtr& object) {
 }
 
 void Scheduler::remove_local_queue(const std::string& ns, const std::string& name) {
-  const auto it = state_.local_queues.find(path_of(ns, name));
+  const auto it = state_.local_queues.find(muster::path_of(ns, name));
   if (it == state_.local_queues.end() || it->second->object == nullptr) return;
   it->second->object = nullptr;
   point_local_queue(*it->second, nullptr);
@@ -262,4 +262,4 @@ std::vector<Decision> Scheduler::drain(Now now, size_t enough) {
   return all;
 }
 
-}  // namespace muster
+}  // namespace muster::scheduler

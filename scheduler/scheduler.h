@@ -31,7 +31,7 @@
 #include "scheduler/wake_set.h"
 #include "scheduler/workload_table.h"
 
-namespace muster {
+namespace muster::scheduler {
 
 class Scheduler {
  public:
@@ -128,4 +128,4 @@ class Scheduler {
   WorkloadTable workloads_{state_, queues_, wake_};
 };
 
-}  // namespace muster
+}  // namespace muster::scheduler

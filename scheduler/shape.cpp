@@ -7,7 +7,7 @@
 #include "base/encoding.h"
 #include "scheduler/state.h"
 
-namespace muster {
+namespace muster::scheduler {
 namespace {
 
 using nlohmann::json;
@@ -76,4 +76,4 @@ Shape Shapes::shape_of(const WorkloadState& workload) {
   return {hex_to_int(std::string_view(digest).substr(0, 16)), hex_to_int(std::string_view(digest).substr(16, 16))};
 }
 
-}  // namespace muster
+}  // namespace muster::scheduler

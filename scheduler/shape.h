@@ -12,7 +12,7 @@
 #include "api/workload.h"
 #include "scheduler/quota/names.h"
 
-namespace muster {
+namespace muster::scheduler {
 
 struct WorkloadState;
 
@@ -44,4 +44,4 @@ class Shapes {
   size_t sweep_at_ = 1024;
 };
 
-}  // namespace muster
+}  // namespace muster::scheduler

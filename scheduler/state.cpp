@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-namespace muster {
+namespace muster::scheduler {
 
 // Whether flavors are left that were not tried in this round (KEP-582). Until then the Workload competes again at once,
 // and is not parked.
@@ -48,7 +48,7 @@ bool QueueState::preempts() const {
 }
 
 WorkloadState* SchedulerState::find_workload(const std::string& ns, const std::string& name) const {
-  const auto it = workloads.find(path_of(ns, name));
+  const auto it = workloads.find(muster::path_of(ns, name));
   return it == workloads.end() ? nullptr : it->second.get();
 }
 
@@ -74,4 +74,4 @@ bool queued_before(const WorkloadState& a, const WorkloadState& b) {
          std::tie(b.queued_since, right.uid, right.ns, right.name);
 }
 
-}  // namespace muster
+}  // namespace muster::scheduler

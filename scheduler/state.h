@@ -20,7 +20,7 @@
 #include "scheduler/quota/names.h"
 #include "scheduler/workload_state.h"
 
-namespace muster {
+namespace muster::scheduler {
 
 struct FlavorState {
   ResourceFlavorPtr object;  // null: missing
@@ -101,4 +101,4 @@ class SimulatedRemoval {
   std::vector<WorkloadState*> taken_;
 };
 
-}  // namespace muster
+}  // namespace muster::scheduler

@@ -6,7 +6,7 @@
 
 #include "scheduler/state.h"
 
-namespace muster {
+namespace muster::scheduler {
 namespace {
 
 // The shape makes equal amounts different keys.
@@ -138,4 +138,4 @@ std::optional<std::vector<WakeCondition>> wake_conditions_of(const SchedulerStat
   return std::nullopt;
 }
 
-}  // namespace muster
+}  // namespace muster::scheduler

@@ -14,7 +14,7 @@
 #include "scheduler/quota/names.h"
 #include "scheduler/shape.h"
 
-namespace muster {
+namespace muster::scheduler {
 
 struct SchedulerState;
 
@@ -53,4 +53,4 @@ class WakeIndex {
   std::map<QuotaId, std::unique_ptr<Row>> rows_;
 };
 
-}  // namespace muster
+}  // namespace muster::scheduler

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace muster {
+namespace muster::scheduler {
 
 void WakeSet::released(QueueState& queue, bool by_running_queue) {
   (by_running_queue ? released_ : deferred_releases_).insert(&queue);
@@ -30,4 +30,4 @@ std::set<NodeId> WakeSet::take_released_trees() {
   return roots;
 }
 
-}  // namespace muster
+}  // namespace muster::scheduler

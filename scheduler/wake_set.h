@@ -11,7 +11,7 @@
 #include "scheduler/quota/ledger.h"
 #include "scheduler/state.h"
 
-namespace muster {
+namespace muster::scheduler {
 
 class WakeSet {
  public:
@@ -51,4 +51,4 @@ class WakeSet {
   DirtyTrees trees_;
 };
 
-}  // namespace muster
+}  // namespace muster::scheduler

@@ -2,7 +2,7 @@
 
 #include "scheduler/preemption/preemption.h"
 
-namespace muster {
+namespace muster::scheduler {
 namespace {
 
 constexpr int32_t kMillisecond = 1'000'000;
@@ -39,4 +39,4 @@ Timestamp order_timestamp(const Workload& workload, RequeuingStrategy::Timestamp
   return workload.meta.created;
 }
 
-}  // namespace muster
+}  // namespace muster::scheduler

@@ -4,7 +4,7 @@
 #include "api/config/queue_settings.h"
 #include "api/workload.h"
 
-namespace muster {
+namespace muster::scheduler {
 
 // The time of its eviction because its pods were not ready (unless `timestamp` selects its
 // creation) or because of an admission check with Retry; otherwise its creation time. Without
@@ -13,4 +13,4 @@ namespace muster {
 Timestamp order_timestamp(const Workload& workload, RequeuingStrategy::Timestamp timestamp,
                           bool priority_sorting_within_cohort = true);
 
-}  // namespace muster
+}  // namespace muster::scheduler

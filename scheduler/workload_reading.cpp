@@ -6,7 +6,7 @@
 #include "scheduler/reservation.h"
 #include "scheduler/workload_order.h"
 
-namespace muster {
+namespace muster::scheduler {
 
 // Both, since other clients can write one without the other.
 bool has_admission(const Workload& workload) {
@@ -95,4 +95,4 @@ void read_start(const Workload& workload, WorkloadState::Holding& holding, Now n
   }
 }
 
-}  // namespace muster
+}  // namespace muster::scheduler

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "scheduler/state.h"
 
-namespace muster {
+namespace muster::scheduler {
 
 // Whether it holds quota, as its object says.
 bool has_admission(const Workload& workload);
@@ -27,4 +27,4 @@ std::vector<FlavorId> failed_flavors(const Workload& workload, const QueueState&
 // Updates Holding::start by the condition Admitted.
 void read_start(const Workload& workload, WorkloadState::Holding& holding, Now now);
 
-}  // namespace muster
+}  // namespace muster::scheduler

@@ -15,7 +15,7 @@
 #include "scheduler/quota/names.h"
 #include "scheduler/shape.h"
 
-namespace muster {
+namespace muster::scheduler {
 
 struct QueueState;
 struct LocalQueueState;
@@ -139,4 +139,4 @@ struct WorkloadState {
 // Whether `a` comes before `b` in a queue.
 bool queued_before(const WorkloadState& a, const WorkloadState& b);
 
-}  // namespace muster
+}  // namespace muster::scheduler

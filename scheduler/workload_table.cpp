@@ -9,7 +9,7 @@
 #include "scheduler/reservation.h"
 #include "scheduler/workload_reading.h"
 
-namespace muster {
+namespace muster::scheduler {
 namespace {
 
 bool same_condition(const Workload& a, const Workload& b, std::string_view type) {
@@ -21,7 +21,7 @@ bool same_condition(const Workload& a, const Workload& b, std::string_view type)
 }  // namespace
 
 void WorkloadTable::set_local_queue(WorkloadState& state) {
-  LocalQueueState& local = queues_.local_queue(path_of(state.object->meta.ns, state.object->queue_name));
+  LocalQueueState& local = queues_.local_queue(muster::path_of(state.object->meta.ns, state.object->queue_name));
   if (state.local_queue == &local) return;
   unset_local_queue(state);
   state.local_queue = &local;
@@ -218,7 +218,7 @@ void WorkloadTable::update_reserved(WorkloadState& state, Now now) {
 }
 
 void WorkloadTable::remove(const std::string& ns, const std::string& name) {
-  const auto it = state_.workloads.find(path_of(ns, name));
+  const auto it = state_.workloads.find(muster::path_of(ns, name));
   if (it == state_.workloads.end()) return;
   leave(*it->second);
   unset_local_queue(*it->second);
@@ -317,4 +317,4 @@ std::vector<std::string> WorkloadTable::take_left() {
   return std::exchange(left_, {});
 }
 
-}  // namespace muster
+}  // namespace muster::scheduler

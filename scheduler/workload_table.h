@@ -15,7 +15,7 @@
 #include "scheduler/state.h"
 #include "scheduler/wake_set.h"
 
-namespace muster {
+namespace muster::scheduler {
 
 class WorkloadTable {
  public:
@@ -67,4 +67,4 @@ class WorkloadTable {
   std::map<std::string, WorkloadState*> unexplained_;
 };
 
-}  // namespace muster
+}  // namespace muster::scheduler

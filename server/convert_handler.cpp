@@ -5,7 +5,7 @@
 
 #include "api/conversion/conversion_review.h"
 
-namespace muster {
+namespace muster::server {
 ConvertHandler::ConvertHandler(Metrics& metrics, ServerEventSink* events, const Clock& clock,
                                const MemoryBudgets& budgets)
     : metrics_(metrics), events_(events), clock_(clock), most_tree_(budgets.conversion_tree) {}
@@ -37,4 +37,4 @@ ReviewAnswer ConvertHandler::answer(std::string_view body, ReviewLabels& labels)
           {200, "application/json", std::move(answer->body)}};
 }
 
-}  // namespace muster
+}  // namespace muster::server

@@ -13,7 +13,7 @@
 #include "server/counted_review.h"
 #include "server/transport/memory_budgets.h"
 
-namespace muster {
+namespace muster::server {
 
 inline constexpr std::string_view kConvertPath = "/convert";
 inline constexpr size_t kMaxConversionBytes = 48 * 1024 * 1024;
@@ -41,4 +41,4 @@ class ConvertHandler {
   const size_t most_tree_;
 };
 
-}  // namespace muster
+}  // namespace muster::server

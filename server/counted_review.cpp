@@ -3,7 +3,7 @@
 #include <exception>
 #include <utility>
 
-namespace muster {
+namespace muster::server {
 namespace {
 
 constexpr const char* kPlainText = "text/plain; charset=utf-8";
@@ -32,4 +32,4 @@ HttpResponse counted_review(Metrics& metrics, ServerEventSink* events, const Clo
   return std::move(made.response);
 }
 
-}  // namespace muster
+}  // namespace muster::server

@@ -11,7 +11,7 @@
 #include "server/transport/http.h"
 #include "server/transport/server_events.h"
 
-namespace muster {
+namespace muster::server {
 
 struct ReviewAnswer {
   ReviewOutcome outcome;
@@ -26,4 +26,4 @@ ReviewAnswer bad_request(const ReviewError& error);
 HttpResponse counted_review(Metrics& metrics, ServerEventSink* events, const Clock& clock, std::string_view path,
                             const std::function<ReviewAnswer(ReviewLabels& labels)>& answer);
 
-}  // namespace muster
+}  // namespace muster::server

@@ -9,7 +9,7 @@
 #include "server/reader_answers.h"
 #include "server/request_query.h"
 
-namespace muster {
+namespace muster::server {
 namespace {
 
 using nlohmann::json;
@@ -108,4 +108,4 @@ Routes dashboard_routes(std::span<const EmbeddedFile> files, std::optional<Liste
            .large_answers = true}};
 }
 
-}  // namespace muster
+}  // namespace muster::server

@@ -18,7 +18,7 @@
 #include "server/lists_route.h"
 #include "server/page_files.h"
 
-namespace muster {
+namespace muster::server {
 
 inline constexpr std::string_view kDashboardPath = "/dashboard/";
 
@@ -26,4 +26,4 @@ inline constexpr std::string_view kDashboardPath = "/dashboard/";
 Routes dashboard_routes(std::span<const EmbeddedFile> files, std::optional<Lister> lister,
                         std::optional<Explainer> explainer);
 
-}  // namespace muster
+}  // namespace muster::server

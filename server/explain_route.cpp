@@ -8,7 +8,7 @@
 #include "base/mutex.h"
 #include "server/reader_answers.h"
 
-namespace muster {
+namespace muster::server {
 namespace {
 
 Result<ObjectKey> read_path(std::string_view path) {
@@ -80,4 +80,4 @@ Route explain_route(std::optional<Explainer> explainer) {
           .prefix = true};
 }
 
-}  // namespace muster
+}  // namespace muster::server

@@ -18,7 +18,7 @@
 #include "server/metrics_server.h"
 #include "server/transport/http.h"
 
-namespace muster {
+namespace muster::server {
 
 inline constexpr std::string_view kExplainPath = "/explain/v1/namespaces/";
 // "/explain/v1/namespaces/team-a/jobs/train".
@@ -35,4 +35,4 @@ struct Explainer {
 // nullopt: muster has no cluster (--standalone), and every answer is 503.
 Route explain_route(std::optional<Explainer> explainer);
 
-}  // namespace muster
+}  // namespace muster::server

@@ -4,7 +4,7 @@
 #include "server/transport/connection_loop.h"
 #include "server/transport/listener.h"
 
-namespace muster {
+namespace muster::server {
 
 struct HttpServer::Parts {
   ConnectionSettings settings;
@@ -57,4 +57,4 @@ size_t HttpServer::open_connections() const {
   return parts_->loop.open_connections();
 }
 
-}  // namespace muster
+}  // namespace muster::server

@@ -19,7 +19,7 @@
 #include "server/transport/server_events.h"
 #include "server/transport/tls_context.h"
 
-namespace muster {
+namespace muster::server {
 
 struct HttpServerOptions {
   std::string bind_address;         // ":9443", "127.0.0.1:0"
@@ -65,4 +65,4 @@ class HttpServer {
   std::unique_ptr<Parts> parts_;
 };
 
-}  // namespace muster
+}  // namespace muster::server

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace muster {
+namespace muster::server {
 
 // The interface of cpp-httplib changes: process_request got more parameters (0.11 has four, 0.18 has eight),
 // and Stream got other pure functions. The compiler detects the interface of this version; a version number is
@@ -181,4 +181,4 @@ std::string HttplibResponder::answer(const RequestHead& head, std::string_view b
   return engine_->process(clean, body, close);
 }
 
-}  // namespace muster
+}  // namespace muster::server

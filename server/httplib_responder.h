@@ -15,7 +15,7 @@
 #include "server/transport/request_head.h"
 #include "server/transport/server_events.h"
 
-namespace muster {
+namespace muster::server {
 
 // Thread-safe after construction.
 class HttplibResponder {
@@ -32,4 +32,4 @@ class HttplibResponder {
   std::unique_ptr<Engine> engine_;
 };
 
-}  // namespace muster
+}  // namespace muster::server

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace muster {
+namespace muster::server {
 namespace {
 
 // Owners are compared and not addresses, which another object can have later.
@@ -38,4 +38,4 @@ void ListCache::keep(const Snapshot& snapshot, const Starts& starts, const std::
   answers_.emplace(question, std::make_shared<const std::string>(std::move(answer)));
 }
 
-}  // namespace muster
+}  // namespace muster::server

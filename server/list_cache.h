@@ -11,7 +11,7 @@
 #include "base/mutex.h"
 #include "explain/lists/queue_snapshot.h"
 
-namespace muster {
+namespace muster::server {
 
 // Thread-safe. Answers of one snapshot and one set of estimates; others make it forget them. It keeps no snapshot
 // alive.
@@ -20,7 +20,7 @@ class ListCache {
   // What is over it is not kept.
   static constexpr size_t kMostBytes = 4UL * 1024 * 1024;
 
-  using Snapshot = std::shared_ptr<const QueueSnapshot>;
+  using Snapshot = std::shared_ptr<const explain::QueueSnapshot>;
   using Starts = std::shared_ptr<const StartEstimates>;
 
   // null: it was not asked yet. `question` is all that the answer depends on beside the two others.
@@ -33,10 +33,10 @@ class ListCache {
   bool is_of(const Snapshot& snapshot, const Starts& starts) const REQUIRES(mutex_);
 
   Mutex mutex_;
-  std::weak_ptr<const QueueSnapshot> snapshot_ GUARDED_BY(mutex_);
+  std::weak_ptr<const explain::QueueSnapshot> snapshot_ GUARDED_BY(mutex_);
   std::weak_ptr<const StartEstimates> starts_ GUARDED_BY(mutex_);
   std::map<std::string, std::shared_ptr<const std::string>> answers_ GUARDED_BY(mutex_);
   size_t bytes_ GUARDED_BY(mutex_) = 0;
 };
 
-}  // namespace muster
+}  // namespace muster::server

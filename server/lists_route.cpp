@@ -13,7 +13,7 @@
 #include "server/request_query.h"
 #include "server/visibility_answer.h"
 
-namespace muster {
+namespace muster::server {
 namespace {
 
 using nlohmann::json;
@@ -38,9 +38,9 @@ class Question {
   template <class Make>
   HttpResponse from_snapshot(const Make& make) const;
   HttpResponse workloads();
-  HttpResponse page_of(const WorkloadFilter& filter) const;
+  HttpResponse page_of(const explain::WorkloadFilter& filter) const;
   HttpResponse local_queues();
-  HttpResponse cluster_scoped(const ResourceType& type, json (*make)(const QueueSnapshot&));
+  HttpResponse cluster_scoped(const ResourceType& type, json (*make)(const explain::QueueSnapshot&));
   HttpResponse usage();
   HttpResponse holders();
   std::string value(std::string_view name) const { return value_of(values_, name); }
@@ -82,12 +82,13 @@ HttpResponse Question::from_snapshot(const Make& make) const {
 
 HttpResponse Question::workloads() {
   if (auto wrong = read({"namespace", "queue", "clusterQueue", "limit", "offset"})) return *wrong;
-  WorkloadFilter filter{
+  explain::WorkloadFilter filter{
       .ns = value("namespace"), .local_queue = value("queue"), .cluster_queue = value("clusterQueue")};
   const auto limit = number_of(values_, "limit", filter.limit), offset = number_of(values_, "offset", 0);
   if (!limit || !offset) return bad_request((limit ? offset : limit).error().message);
-  if (*limit > WorkloadFilter::kMostLimit)
-    return bad_request("limit is at most " + std::to_string(WorkloadFilter::kMostLimit) + "; go on with offset");
+  if (*limit > explain::WorkloadFilter::kMostLimit)
+    return bad_request("limit is at most " + std::to_string(explain::WorkloadFilter::kMostLimit) +
+                       "; go on with offset");
   if (!filter.local_queue.empty() && filter.ns.empty()) return bad_request("queue needs a namespace");
   if (!filter.local_queue.empty() && !filter.cluster_queue.empty())
     return bad_request("name queue or clusterQueue, not both");
@@ -97,7 +98,7 @@ HttpResponse Question::workloads() {
   return page_of(filter);
 }
 
-HttpResponse Question::page_of(const WorkloadFilter& filter) const {
+HttpResponse Question::page_of(const explain::WorkloadFilter& filter) const {
   const auto starts = lister_.starts ? lister_.starts() : nullptr;
   const auto snapshot = lister_.snapshot();
   if (!snapshot) return not_synced();
@@ -105,7 +106,7 @@ HttpResponse Question::page_of(const WorkloadFilter& filter) const {
   const std::string question = filter.ns + "/" + filter.local_queue + "/" + filter.cluster_queue + "/" +
                                std::to_string(filter.limit) + "/" + std::to_string(filter.offset);
   if (const auto kept = cache_.find(snapshot, starts, question)) return {200, "application/json", *kept};
-  const Result<json> list = workload_list(*snapshot, filter, starts.get());
+  const Result<json> list = explain::workload_list(*snapshot, filter, starts.get());
   if (!list) return refuse(404, "NotFound", list.error().message);
   HttpResponse answer = answer_json(200, *list);
   cache_.keep(snapshot, starts, question, answer.body);
@@ -116,13 +117,14 @@ HttpResponse Question::local_queues() {
   if (auto wrong = read({"namespace"})) return *wrong;
   const std::string ns = value("namespace");
   if (auto refused = authorize({"list", &kLocalQueues, ns})) return *refused;
-  return from_snapshot([&](const QueueSnapshot& snapshot) { return Result<json>(local_queue_list(snapshot, ns)); });
+  return from_snapshot(
+      [&](const explain::QueueSnapshot& snapshot) { return Result<json>(explain::local_queue_list(snapshot, ns)); });
 }
 
-HttpResponse Question::cluster_scoped(const ResourceType& type, json (*make)(const QueueSnapshot&)) {
+HttpResponse Question::cluster_scoped(const ResourceType& type, json (*make)(const explain::QueueSnapshot&)) {
   if (auto wrong = read({})) return *wrong;
   if (auto refused = authorize({"list", &type})) return *refused;
-  return from_snapshot([&](const QueueSnapshot& snapshot) { return Result<json>(make(snapshot)); });
+  return from_snapshot([&](const explain::QueueSnapshot& snapshot) { return Result<json>(make(snapshot)); });
 }
 
 HttpResponse Question::usage() {
@@ -137,7 +139,7 @@ HttpResponse Question::usage() {
 
 HttpResponse Question::holders() {
   if (auto wrong = read({"resource", "namespace", "queue", "clusterQueue"})) return *wrong;
-  const HolderQuestion question{value("resource"), value("clusterQueue"), value("namespace"), value("queue")};
+  const explain::HolderQuestion question{value("resource"), value("clusterQueue"), value("namespace"), value("queue")};
   if (question.resource.empty()) return bad_request("name the resource: resource=cpu");
   if (question.local_queue.empty() == question.cluster_queue.empty())
     return bad_request("name queue and namespace, or clusterQueue");
@@ -154,15 +156,16 @@ HttpResponse Question::holders() {
     if (!everywhere) everywhere = may("");
     return *everywhere || may(ns);
   };
-  return from_snapshot([&](const QueueSnapshot& snapshot) { return holder_list(snapshot, question, may_know); });
+  return from_snapshot(
+      [&](const explain::QueueSnapshot& snapshot) { return explain::holder_list(snapshot, question, may_know); });
 }
 
 HttpResponse Question::answer_list() {
   const std::string_view list = request_.path.substr(kListsPath.size());
   if (list == "workloads") return workloads();
   if (list == "localqueues") return local_queues();
-  if (list == "clusterqueues") return cluster_scoped(kClusterQueues, cluster_queue_list);
-  if (list == "cohorts") return cluster_scoped(kCohorts, cohort_list);
+  if (list == "clusterqueues") return cluster_scoped(kClusterQueues, explain::cluster_queue_list);
+  if (list == "cohorts") return cluster_scoped(kCohorts, explain::cohort_list);
   if (list == "usage") return usage();
   if (list == "holders") return holders();
   return refuse(404, "NotFound",
@@ -202,4 +205,4 @@ Routes list_routes(std::optional<Lister> lister, bool visibility) {
   return routes;
 }
 
-}  // namespace muster
+}  // namespace muster::server

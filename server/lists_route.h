@@ -25,14 +25,14 @@
 #include "server/reader_answers.h"
 #include "server/transport/http.h"
 
-namespace muster {
+namespace muster::server {
 
 inline constexpr std::string_view kListsPath = "/lists/v1/";
 
 struct Lister {
   std::function<AuthDecision(std::string_view token, const ListAccess& access)> authorize;
   // The same for many readers; null: not everything was read from the API server yet, or muster is ending.
-  std::function<std::shared_ptr<const QueueSnapshot>()> snapshot;
+  std::function<std::shared_ptr<const explain::QueueSnapshot>()> snapshot;
   // The last day of a ClusterQueue; an error when nothing is known of it. nullopt: as a null snapshot.
   std::function<std::optional<Result<nlohmann::json>>(std::string_view cluster_queue)> usage;
   // When pending Workloads are estimated to start; null, or no function: nothing is known about that.
@@ -43,4 +43,4 @@ struct Lister {
 // VisibilityOnDemand is on; without it these paths do not exist.
 Routes list_routes(std::optional<Lister> lister, bool visibility = true);
 
-}  // namespace muster
+}  // namespace muster::server

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace muster {
+namespace muster::server {
 
 namespace {
 
@@ -51,4 +51,4 @@ Routes with(Route route, Routes others) {
 MetricsServer::MetricsServer(HttpServerOptions options, const Metrics& metrics, MetricsAccess access, Routes others)
     : server_(std::move(options), with(metrics_route(metrics, std::move(access)), std::move(others))) {}
 
-}  // namespace muster
+}  // namespace muster::server

@@ -7,7 +7,7 @@
 #include "server/http_server.h"
 #include "server/metrics/metrics.h"
 
-namespace muster {
+namespace muster::server {
 
 enum class AuthDecision {
   kAllowed,
@@ -44,4 +44,4 @@ class MetricsServer {
   HttpServer server_;
 };
 
-}  // namespace muster
+}  // namespace muster::server

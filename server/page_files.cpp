@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace muster {
+namespace muster::server {
 namespace {
 
 std::string_view content_type_of(std::string_view file) {
@@ -35,4 +35,4 @@ std::optional<PageFile> find_page_file(std::span<const EmbeddedFile> files, std:
   return std::nullopt;
 }
 
-}  // namespace muster
+}  // namespace muster::server

@@ -10,7 +10,7 @@
 #include "api/embedded.h"
 #include "server/transport/http.h"
 
-namespace muster {
+namespace muster::server {
 
 // The page loads nothing from elsewhere, stands in no frame, and sends no form.
 std::span<const HttpHeader> page_headers();
@@ -21,4 +21,4 @@ struct PageFile {
 // By its name without a folder; "" is the page. nullopt: there is no such file.
 std::optional<PageFile> find_page_file(std::span<const EmbeddedFile> files, std::string_view name);
 
-}  // namespace muster
+}  // namespace muster::server

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace muster {
+namespace muster::server {
 
 namespace {
 
@@ -105,4 +105,4 @@ Routes probe_routes(const Readiness& readiness) {
 ProbeServer::ProbeServer(HttpServerOptions options, const Readiness& readiness)
     : server_(std::move(options), probe_routes(readiness)) {}
 
-}  // namespace muster
+}  // namespace muster::server

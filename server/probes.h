@@ -11,7 +11,7 @@
 #include "base/mutex.h"
 #include "server/http_server.h"
 
-namespace muster {
+namespace muster::server {
 
 // The checks behind /readyz, each with a name and, while it fails, the reason.
 // Thread-safe.
@@ -62,4 +62,4 @@ class ProbeServer {
   HttpServer server_;
 };
 
-}  // namespace muster
+}  // namespace muster::server

@@ -4,7 +4,7 @@
 
 #include "api/codec/json.h"
 
-namespace muster {
+namespace muster::server {
 
 using nlohmann::json;
 
@@ -18,7 +18,7 @@ std::string sentence_of(const ListAccess& access) {
 }
 
 HttpResponse answer_json(int status, const json& body) {
-  return {status, "application/json", to_text(body) + "\n"};
+  return {status, "application/json", muster::to_text(body) + "\n"};
 }
 
 HttpResponse refuse(int code, std::string_view reason, const std::string& message) {
@@ -78,4 +78,4 @@ std::vector<std::string_view> path_parts(std::string_view path) {
   return parts;
 }
 
-}  // namespace muster
+}  // namespace muster::server

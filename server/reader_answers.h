@@ -11,7 +11,7 @@
 #include "server/metrics_server.h"
 #include "server/transport/http.h"
 
-namespace muster {
+namespace muster::server {
 
 // The requested action of a reader on objects; an empty namespace means all, an empty name all of them.
 struct ListAccess {
@@ -44,4 +44,4 @@ std::string resource_name(const ResourceType& type);
 // The parts of a path between slashes.
 std::vector<std::string_view> path_parts(std::string_view path);
 
-}  // namespace muster
+}  // namespace muster::server

@@ -8,7 +8,7 @@
 #include "base/ascii.h"
 #include "server/request_query.h"
 
-namespace muster {
+namespace muster::server {
 namespace {
 
 using nlohmann::json;
@@ -134,4 +134,4 @@ Result<AuthenticatedUser> authenticate(const PeerCertificate& peer, std::span<co
   return user;
 }
 
-}  // namespace muster
+}  // namespace muster::server

@@ -20,7 +20,7 @@
 #include "server/transport/client_certificates.h"
 #include "server/transport/http.h"
 
-namespace muster {
+namespace muster::server {
 
 inline constexpr std::string_view kAuthenticationNamespace = "kube-system";
 inline constexpr std::string_view kAuthenticationConfigMap = "extension-apiserver-authentication";
@@ -49,4 +49,4 @@ struct FrontProxy {
 Result<AuthenticatedUser> authenticate(const PeerCertificate& peer, std::span<const HttpHeader> headers,
                                        const RequestHeaderSettings& settings);
 
-}  // namespace muster
+}  // namespace muster::server

@@ -8,7 +8,7 @@
 #include "base/did_you_mean.h"
 #include "base/whole_number.h"
 
-namespace muster {
+namespace muster::server {
 std::optional<std::string> percent_decoded(std::string_view text) {
   std::string plain;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -64,4 +64,4 @@ Result<int64_t> number_of(const QueryValues& values, std::string_view name, int6
   return *number;
 }
 
-}  // namespace muster
+}  // namespace muster::server

@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 
-namespace muster {
+namespace muster::server {
 
 // %41 becomes A; nullopt: a % without two hexadecimal digits.
 std::optional<std::string> percent_decoded(std::string_view text);
@@ -32,4 +32,4 @@ std::string value_of(const QueryValues& values, std::string_view name);
 // A whole number, 0 or more; `absent` where there is none. An error names the parameter.
 Result<int64_t> number_of(const QueryValues& values, std::string_view name, int64_t absent);
 
-}  // namespace muster
+}  // namespace muster::server

@@ -8,7 +8,7 @@
 #include "mutators/mutator.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::server {
 
 namespace {
 
@@ -54,7 +54,7 @@ Routes ReviewHandler::routes() const {
                                 const HttpRequest& request) { return review(rules, path, request.body); },
                  .memory = [tree = most_tree_](size_t bytes) { return memory_of_review(bytes, tree); }};
   };
-  return {route("/mutate", mutate), route("/validate", validate)};
+  return {route("/mutate", mutators::mutate), route("/validate", validators::validate)};
 }
 
 HttpResponse ReviewHandler::review(const ReviewFunction& rules, std::string_view path, std::string_view body) const {
@@ -81,8 +81,8 @@ ReviewAnswer ReviewHandler::answer(const ReviewFunction& rules, std::string_view
 
 std::vector<std::string> all_rule_names() {
   std::vector<std::string> names;
-  for (const auto* mutator : mutator_chain()) names.emplace_back(mutator->name);
-  for (const auto* validator : all_validators()) names.emplace_back(validator->name);
+  for (const auto* mutator : mutators::mutator_chain()) names.emplace_back(mutator->name);
+  for (const auto* validator : validators::all_validators()) names.emplace_back(validator->name);
   return names;
 }
 
@@ -98,9 +98,9 @@ std::vector<std::string> all_reviewed_kinds() {
       }
     }
   };
-  for (const auto* mutator : mutator_chain()) add(mutator->matches);
-  for (const auto* validator : all_validators()) add(validator->matches);
+  for (const auto* mutator : mutators::mutator_chain()) add(mutator->matches);
+  for (const auto* validator : validators::all_validators()) add(validator->matches);
   return {kinds.begin(), kinds.end()};
 }
 
-}  // namespace muster
+}  // namespace muster::server

@@ -14,7 +14,7 @@
 #include "server/counted_review.h"
 #include "server/transport/memory_budgets.h"
 
-namespace muster {
+namespace muster::server {
 
 // Both are asked once per review, on worker threads.
 using SettingsProvider = std::function<std::shared_ptr<const RuleSettings>()>;
@@ -52,4 +52,4 @@ class ReviewHandler {
 std::vector<std::string> all_rule_names();
 std::vector<std::string> all_reviewed_kinds();
 
-}  // namespace muster
+}  // namespace muster::server

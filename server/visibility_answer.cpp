@@ -5,16 +5,17 @@
 
 #include "api/meta/names.h"
 
-namespace muster {
+namespace muster::server {
 namespace {
 
-constexpr ResourceType kVisibleClusterQueues{kVisibilityGroup, "v1beta2", "clusterqueues",
-                                             "ClusterQueue",   false,     "visibility.kueue.x-k8s.io/v1beta2"};
-constexpr ResourceType kVisibleLocalQueues{kVisibilityGroup, "v1beta2", "localqueues",
-                                           "LocalQueue",     true,      "visibility.kueue.x-k8s.io/v1beta2"};
+constexpr ResourceType kVisibleClusterQueues{
+    explain::kVisibilityGroup, "v1beta2", "clusterqueues", "ClusterQueue", false, "visibility.kueue.x-k8s.io/v1beta2"};
+constexpr ResourceType kVisibleLocalQueues{
+    explain::kVisibilityGroup, "v1beta2", "localqueues", "LocalQueue", true, "visibility.kueue.x-k8s.io/v1beta2"};
 
 bool is_version(std::string_view text) {
-  return std::find(kVisibilityVersions.begin(), kVisibilityVersions.end(), text) != kVisibilityVersions.end();
+  return std::find(explain::kVisibilityVersions.begin(), explain::kVisibilityVersions.end(), text) !=
+         explain::kVisibilityVersions.end();
 }
 
 auto bad_question(const std::string& why) {
@@ -41,21 +42,23 @@ Result<PendingQuestion, HttpResponse> read_pending_question(std::string_view pat
   if (!is_dns1123_subdomain(name).empty()) return bad_question("no queue can be named \"" + name + "\"");
   const auto values = parse_query(query, {"limit", "offset"}, unknown);
   if (!values) return bad_question(values.error().message);
-  const auto limit = number_of(*values, "limit", PendingPage::kDefaultLimit), offset = number_of(*values, "offset", 0);
+  const auto limit = number_of(*values, "limit", explain::PendingPage::kDefaultLimit),
+             offset = number_of(*values, "offset", 0);
   if (!limit || !offset) return bad_question((limit ? offset : limit).error().message);
   question.access = {"get", local ? &kVisibleLocalQueues : &kVisibleClusterQueues, ns, name, "pendingworkloads"};
   question.page = {*limit, *offset};
   return question;
 }
 
-HttpResponse answer_pending(const PendingQuestion& question, const QueueSnapshot* snapshot) {
+HttpResponse answer_pending(const PendingQuestion& question, const explain::QueueSnapshot* snapshot) {
   if (snapshot == nullptr) return not_synced();
   const ListAccess& queue = question.access;
   Result<std::string> summary =
-      queue.type->namespaced ? pending_of_local_queue(*snapshot, question.version, queue.ns, queue.name, question.page)
-                             : pending_of_cluster_queue(*snapshot, question.version, queue.name, question.page);
+      queue.type->namespaced
+          ? explain::pending_of_local_queue(*snapshot, question.version, queue.ns, queue.name, question.page)
+          : explain::pending_of_cluster_queue(*snapshot, question.version, queue.name, question.page);
   if (!summary) return refuse(404, "NotFound", summary.error().message);
   return {200, "application/json", std::move(*summary)};
 }
 
-}  // namespace muster
+}  // namespace muster::server

@@ -12,20 +12,20 @@
 #include "server/reader_answers.h"
 #include "server/request_query.h"
 
-namespace muster {
+namespace muster::server {
 
 inline constexpr std::string_view kVisibilityPath = "/apis/visibility.kueue.x-k8s.io/";
 
 struct PendingQuestion {
   std::string version;  // "v1beta2"
   ListAccess access;    // the right that it takes; names the queue
-  PendingPage page;
+  explain::PendingPage page;
 };
 
 // `path` begins with kVisibilityPath. The error is the answer.
 Result<PendingQuestion, HttpResponse> read_pending_question(std::string_view path, std::string_view query,
                                                             UnknownParameters unknown);
 // null: this replica does not know the cluster yet.
-HttpResponse answer_pending(const PendingQuestion& question, const QueueSnapshot* snapshot);
+HttpResponse answer_pending(const PendingQuestion& question, const explain::QueueSnapshot* snapshot);
 
-}  // namespace muster
+}  // namespace muster::server

@@ -5,7 +5,7 @@
 #include "api/codec/json.h"
 #include "explain/lists/pending_workloads.h"
 
-namespace muster {
+namespace muster::server {
 namespace {
 
 using nlohmann::json;
@@ -20,13 +20,13 @@ struct Queue {
 constexpr Queue kQueues[] = {{"clusterqueues", "clusterqueue", false}, {"localqueues", "localqueue", true}};
 
 json version_entry(std::string_view version) {
-  return {{"groupVersion", std::string(kVisibilityGroup) + "/" + std::string(version)}, {"version", version}};
+  return {{"groupVersion", std::string(explain::kVisibilityGroup) + "/" + std::string(version)}, {"version", version}};
 }
 
 json group() {
   json versions = json::array();
-  for (const std::string_view version : kVisibilityVersions) versions.push_back(version_entry(version));
-  return {{"name", kVisibilityGroup}, {"versions", versions}, {"preferredVersion", versions.front()}};
+  for (const std::string_view version : explain::kVisibilityVersions) versions.push_back(version_entry(version));
+  return {{"name", explain::kVisibilityGroup}, {"versions", versions}, {"preferredVersion", versions.front()}};
 }
 
 // Clients cannot read the queues themselves here, only their pending Workloads.
@@ -62,8 +62,8 @@ json resource_discovery(const Queue& queue, const json& response) {
 
 json everything(std::string_view discovery_version) {
   json versions = json::array();
-  for (const std::string_view version : kVisibilityVersions) {
-    const json response = {{"group", kVisibilityGroup}, {"version", version}, {"kind", kSummary}};
+  for (const std::string_view version : explain::kVisibilityVersions) {
+    const json response = {{"group", explain::kVisibilityGroup}, {"version", version}, {"kind", kSummary}};
     json list = json::array();
     for (const Queue& queue : kQueues) list.push_back(resource_discovery(queue, response));
     versions.push_back({{"version", version}, {"resources", std::move(list)}, {"freshness", "Current"}});
@@ -71,7 +71,7 @@ json everything(std::string_view discovery_version) {
   return {{"kind", "APIGroupDiscoveryList"},
           {"apiVersion", "apidiscovery.k8s.io/" + std::string(discovery_version)},
           {"metadata", json::object()},
-          {"items", json::array({{{"metadata", {{"name", kVisibilityGroup}, {"creationTimestamp", nullptr}}},
+          {"items", json::array({{{"metadata", {{"name", explain::kVisibilityGroup}, {"creationTimestamp", nullptr}}},
                                   {"versions", std::move(versions)}}})}};
 }
 
@@ -100,14 +100,14 @@ bool accepts(std::string_view accept, std::string_view discovery_version) {
 }
 
 DiscoveryDocument plain(const json& document) {
-  return {"application/json", to_text(document) + "\n"};
+  return {"application/json", muster::to_text(document) + "\n"};
 }
 
 DiscoveryDocument at_root(std::string_view accept) {
   for (const std::string_view version : {"v2", "v2beta1"}) {
     if (accepts(accept, version)) {
       return {"application/json;g=apidiscovery.k8s.io;v=" + std::string(version) + ";as=APIGroupDiscoveryList",
-              to_text(everything(version)) + "\n"};
+              muster::to_text(everything(version)) + "\n"};
     }
   }
   return plain({{"kind", "APIGroupList"}, {"apiVersion", "v1"}, {"groups", json::array({group()})}});
@@ -118,16 +118,16 @@ DiscoveryDocument at_root(std::string_view accept) {
 std::optional<DiscoveryDocument> visibility_discovery(std::string_view path, std::string_view accept) {
   if (path.ends_with('/')) path.remove_suffix(1);
   if (path == "/apis") return at_root(accept);
-  const std::string of_group = "/apis/" + std::string(kVisibilityGroup);
+  const std::string of_group = "/apis/" + std::string(explain::kVisibilityGroup);
   if (path == of_group) {
     json document = group();
     document.update({{"kind", "APIGroup"}, {"apiVersion", "v1"}});
     return plain(document);
   }
-  for (const std::string_view version : kVisibilityVersions) {
+  for (const std::string_view version : explain::kVisibilityVersions) {
     if (path == of_group + "/" + std::string(version)) return plain(resources(version));
   }
   return std::nullopt;
 }
 
-}  // namespace muster
+}  // namespace muster::server

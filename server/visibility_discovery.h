@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace muster {
+namespace muster::server {
 
 struct DiscoveryDocument {
   std::string content_type, text;
@@ -20,4 +20,4 @@ struct DiscoveryDocument {
 // version of it that it names.
 std::optional<DiscoveryDocument> visibility_discovery(std::string_view path, std::string_view accept);
 
-}  // namespace muster
+}  // namespace muster::server

@@ -6,7 +6,7 @@
 #include "server/visibility_answer.h"
 #include "server/visibility_discovery.h"
 
-namespace muster {
+namespace muster::server {
 namespace {
 
 // The user, or the answer.
@@ -65,10 +65,10 @@ Routes visibility_routes(VisibilityApi api) {
   const std::string group(kVisibilityPath.substr(0, kVisibilityPath.size() - 1));
   // Small answers do not wait for memory. The API server uses discovery to check whether the API is available.
   Routes routes;
-  for (const std::string_view version : kVisibilityVersions)
+  for (const std::string_view version : explain::kVisibilityVersions)
     routes.push_back(route(group + "/" + std::string(version) + "/", true, kListMemory));
   routes.push_back(route("/", true, 0));
   return routes;
 }
 
-}  // namespace muster
+}  // namespace muster::server

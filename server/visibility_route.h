@@ -17,16 +17,16 @@
 #include "server/reader_answers.h"
 #include "server/request_header.h"
 
-namespace muster {
+namespace muster::server {
 
 struct VisibilityApi {
   // null: the ConfigMap with the API server's authority was not read yet, or cannot be used.
   std::function<std::shared_ptr<const FrontProxy>()> front_proxy;
   std::function<AuthDecision(const AuthenticatedUser& user, const ListAccess& access)> authorize;
   // As Lister::snapshot.
-  std::function<std::shared_ptr<const QueueSnapshot>()> snapshot;
+  std::function<std::shared_ptr<const explain::QueueSnapshot>()> snapshot;
 };
 
 Routes visibility_routes(VisibilityApi api);
 
-}  // namespace muster
+}  // namespace muster::server

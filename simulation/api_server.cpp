@@ -37,11 +37,11 @@ constexpr const ResourceType* kTypes[] = {
 };
 
 Answer refused(std::string message) {
-  return {WriteOutcome::kRefused, nullptr, std::move(message)};
+  return {reconcilers::WriteOutcome::kRefused, nullptr, std::move(message)};
 }
 
 Answer not_found(const ObjectKey& key) {
-  return {WriteOutcome::kNotFound, nullptr, to_text(key) + " not found"};
+  return {reconcilers::WriteOutcome::kNotFound, nullptr, to_text(key) + " not found"};
 }
 
 bool has_finalizers(const json& object) {
@@ -81,7 +81,7 @@ const ResourceType* find_type(const json& manifest) {
   if (found != std::end(kTypes)) return *found;
   const ResourceType* consulted = find_consulted_kind(group_of(api_version), kind);
   if (consulted != nullptr && consulted->api_version == api_version) return consulted;
-  const JobKind* job = find_job_kind(group_of(api_version), kind);
+  const jobs::JobKind* job = jobs::find_job_kind(group_of(api_version), kind);
   return job == nullptr || job->type.api_version != api_version ? nullptr : &job->type;
 }
 
@@ -174,8 +174,9 @@ Answer ApiServer::create(json object, const Request& request) {
   if (auto why = check_new(*type, object)) return refused(*why);
   if (auto no = admit(Operation::kCreate, *type, request, &object, nullptr, false)) return *no;
   const ObjectKey key = key_of(*type, object);
-  if (get(key) != nullptr) return {WriteOutcome::kAlreadyExists, nullptr, to_text(key) + " already exists"};
-  if (request.dry_run) return {WriteOutcome::kDone, std::make_shared<const json>(std::move(object)), ""};
+  if (get(key) != nullptr)
+    return {reconcilers::WriteOutcome::kAlreadyExists, nullptr, to_text(key) + " already exists"};
+  if (request.dry_run) return {reconcilers::WriteOutcome::kDone, std::make_shared<const json>(std::move(object)), ""};
   return commit(*type, std::move(object), nullptr);
 }
 
@@ -195,7 +196,8 @@ Answer ApiServer::update(const ObjectKey& key, const json& patch, bool status, c
   for (const char* field : {"resourceVersion", "uid"}) {
     const std::string_view wanted = string_at(patch, {"metadata", field});
     if (!wanted.empty() && wanted != string_at(old_metadata, {field}))
-      return {WriteOutcome::kConflict, nullptr, to_text(key) + " has been modified: metadata." + field + " differs"};
+      return {reconcilers::WriteOutcome::kConflict, nullptr,
+              to_text(key) + " has been modified: metadata." + field + " differs"};
   }
   json after = *before;
   after.merge_patch(patch);
@@ -223,7 +225,7 @@ Answer ApiServer::update(const ObjectKey& key, const json& patch, bool status, c
   if (!status) {
     if (auto no = admit(Operation::kUpdate, *key.type, request, &after, *before, true)) return *no;
   }
-  if (after == *before) return {WriteOutcome::kDone, before, ""};
+  if (after == *before) return {reconcilers::WriteOutcome::kDone, before, ""};
   if (spec_differs(*before, after) && has_generation(*key.type))
     after["metadata"]["generation"] = int_at(old_metadata, {"generation"}).value_or(0) + 1;
   if (auto why = status ? check_status_change(*key.type, *before, after)
@@ -232,7 +234,7 @@ Answer ApiServer::update(const ObjectKey& key, const json& patch, bool status, c
   if (!status) {
     if (auto no = admit(Operation::kUpdate, *key.type, request, &after, *before, false)) return *no;
   }
-  if (request.dry_run) return {WriteOutcome::kDone, std::make_shared<const json>(std::move(after)), ""};
+  if (request.dry_run) return {reconcilers::WriteOutcome::kDone, std::make_shared<const json>(std::move(after)), ""};
   return commit(*key.type, std::move(after), before);
 }
 
@@ -241,16 +243,18 @@ Answer ApiServer::remove(const ObjectKey& key, const Deletion& deletion, const R
   if (before == nullptr) return not_found(key);
   const std::string_view uid = string_at(*before, {"metadata", "uid"});
   if (!deletion.uid.empty() && deletion.uid != uid)
-    return {WriteOutcome::kConflict, nullptr, to_text(key) + ": the UID in the precondition is not the object's"};
+    return {reconcilers::WriteOutcome::kConflict, nullptr,
+            to_text(key) + ": the UID in the precondition is not the object's"};
   if (!deletion.version.empty() && deletion.version != string_at(*before, {"metadata", "resourceVersion"}))
-    return {WriteOutcome::kConflict, nullptr, to_text(key) + ": the version in the precondition is not the object's"};
+    return {reconcilers::WriteOutcome::kConflict, nullptr,
+            to_text(key) + ": the version in the precondition is not the object's"};
   if (auto no = admit(Operation::kDelete, *key.type, request, nullptr, *before, false)) return *no;
-  if (request.dry_run) return {WriteOutcome::kDone, before, ""};
+  if (request.dry_run) return {reconcilers::WriteOutcome::kDone, before, ""};
 
   json after = *before;
   json& metadata = after["metadata"];
   if (!is_deleting(*before)) metadata["deletionTimestamp"] = stamp();
-  const bool foreground = deletion.propagation == Propagation::kForeground;
+  const bool foreground = deletion.propagation == reconcilers::Propagation::kForeground;
   json finalizers = metadata.contains("finalizers") ? metadata["finalizers"] : json::array();
   if (foreground && std::find(finalizers.begin(), finalizers.end(), "foregroundDeletion") == finalizers.end())
     finalizers.push_back("foregroundDeletion");
@@ -262,24 +266,24 @@ Answer ApiServer::remove(const ObjectKey& key, const Deletion& deletion, const R
     if (on_node && !deletion.now && !is_deleting(*before)) metadata["deletionGracePeriodSeconds"] = 30;
     if (!on_node || deletion.now) metadata["deletionGracePeriodSeconds"] = 0;
   }
-  if (after == *before) return {WriteOutcome::kDone, before, ""};
+  if (after == *before) return {reconcilers::WriteOutcome::kDone, before, ""};
   Answer answer = commit(*key.type, std::move(after), before);
   if (key.type->plural == kNamespaces.plural) empty_namespace(key.name);
   return answer;
 }
 
-Answer ApiServer::carry_out(const Write& asked, const Request& request) {
-  Write write = asked;
+Answer ApiServer::carry_out(const reconcilers::Write& asked, const Request& request) {
+  reconcilers::Write write = asked;
   // One resource, whatever watch it was seen by.
   if (write.target.type->plural == kQueuedPods.plural) write.target.type = &kPods;
   switch (write.verb) {
-    case Verb::kCreate:
+    case reconcilers::Verb::kCreate:
       return create(write.body, request);
-    case Verb::kPatch:
+    case reconcilers::Verb::kPatch:
       return patch(write.target, write.body, request);
-    case Verb::kPatchStatus:
+    case reconcilers::Verb::kPatchStatus:
       return patch_status(write.target, write.body, request);
-    case Verb::kDelete:
+    case reconcilers::Verb::kDelete:
       return remove(write.target,
                     {.uid = write.uid,
                      .version = std::string(string_at(write.body, {"metadata", "resourceVersion"})),
@@ -310,9 +314,9 @@ Answer ApiServer::commit(const ResourceType& type, json object, const ObjectPtr&
   // One write may be the last thing that was waited for.
   if (before != nullptr && is_spent(object)) {
     storage_.erase(type, std::move(object));
-    return {WriteOutcome::kDone, nullptr, ""};
+    return {reconcilers::WriteOutcome::kDone, nullptr, ""};
   }
-  return {WriteOutcome::kDone, storage_.put(type, std::move(object), before), ""};
+  return {reconcilers::WriteOutcome::kDone, storage_.put(type, std::move(object), before), ""};
 }
 
 ObjectPtr ApiServer::get(const ObjectKey& key) const {

@@ -31,11 +31,11 @@
 namespace muster::simulation {
 
 struct Answer {
-  WriteOutcome outcome = WriteOutcome::kDone;
+  reconcilers::WriteOutcome outcome = reconcilers::WriteOutcome::kDone;
   ObjectPtr object{};     // kDone: as it is stored now, or would be; null when it is gone
   std::string message{};  // otherwise: a sentence
 
-  bool done() const { return outcome == WriteOutcome::kDone; }
+  bool done() const { return outcome == reconcilers::WriteOutcome::kDone; }
 };
 
 // Who asks, and how.
@@ -46,7 +46,7 @@ struct Request {
 
 // Why a webhook did not let a request through: kRefused, or kFailed when it gave no answer.
 struct Refusal {
-  WriteOutcome outcome = WriteOutcome::kRefused;
+  reconcilers::WriteOutcome outcome = reconcilers::WriteOutcome::kRefused;
   std::string message{};
 };
 
@@ -65,7 +65,7 @@ class Admission {
 struct Deletion {
   std::string uid{};      // only this very object
   std::string version{};  // only in this resourceVersion
-  Propagation propagation = Propagation::kBackground;
+  reconcilers::Propagation propagation = reconcilers::Propagation::kBackground;
   // Of pods on a node: at once, without asking its kubelet.
   bool now = false;
 };
@@ -96,7 +96,7 @@ class ApiServer {
   Answer patch_status(const ObjectKey& key, const nlohmann::json& patch, const Request& request = {});
   Answer remove(const ObjectKey& key, const Deletion& deletion = {}, const Request& request = {});
   // Carries out what muster asked for.
-  Answer carry_out(const Write& write, const Request& request = {});
+  Answer carry_out(const reconcilers::Write& write, const Request& request = {});
 
   // null when there is none.
   ObjectPtr get(const ObjectKey& key) const;

@@ -75,9 +75,9 @@ void GarbageCollector::look_at(const ObjectKey& key) {
   if (any_lives) return;
   const std::string uid(string_at(*object, {"metadata", "uid"}));
   const bool has_dependents = !server_.dependents_of(uid).empty();
-  server_.remove(
-      key,
-      {.uid = uid, .propagation = any_waits && has_dependents ? Propagation::kForeground : Propagation::kBackground});
+  server_.remove(key, {.uid = uid,
+                       .propagation = any_waits && has_dependents ? reconcilers::Propagation::kForeground
+                                                                  : reconcilers::Propagation::kBackground});
 }
 
 void GarbageCollector::finish_foreground(const ObjectKey& key, const json& object) {

@@ -18,7 +18,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr const char* kTracking = "batch.kubernetes.io/job-tracking";
-const Request kAsController{.user = std::string(kJobControllerUsers.front())};
+const Request kAsController{.user = std::string(jobs::kJobControllerUsers.front())};
 
 bool runs_here(const Job& job) {
   return job.managed_by.empty() || job.managed_by == "kubernetes.io/job-controller";
@@ -56,7 +56,7 @@ void JobController::see(const Change& change) {
   }
   if (change.type->plural != kPods.plural) return;
   const std::optional<OwnerReference> owner = controller_of(object);
-  if (!owner || job_type_of(*owner) != &kJobs) return;
+  if (!owner || jobs::job_type_of(*owner) != &kJobs) return;
   if (!server_.exists(owner->uid)) return change.removed ? void() : release_orphan_soon(key_of(kPods, object));
   look_soon({&kJobs, std::string(string_at(object, {"metadata", "namespace"})), owner->name});
 }

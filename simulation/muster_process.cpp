@@ -58,15 +58,15 @@ void MusterProcess::start() {
   if (running()) return;
   ++starts_;
   alive_ = std::make_shared<int>(0);
-  loop_ = std::make_unique<LoopCore>(around_.settings);
-  candidacy_ = Candidacy(true);
+  loop_ = std::make_unique<engine::LoopCore>(around_.settings);
+  candidacy_ = engine::Candidacy(true);
   candidacy_.begin();
   for (const WatchedKind& kind : watched_kinds()) {
-    if (is_watched(kind, around_.settings.reconcilers)) {
+    if (engine::is_watched(kind, around_.settings.reconcilers)) {
       watch(kind);
       continue;
     }
-    for (Event& event : events_of_unwatched(*kind.type)) post(std::move(event));
+    for (engine::Event& event : engine::events_of_unwatched(*kind.type)) post(std::move(event));
   }
 }
 
@@ -75,7 +75,7 @@ void MusterProcess::kill() {
   alive_.reset();
   loop_.reset();
   inbox_ = {};
-  outbox_ = OutboxCore(around_.options.connections);
+  outbox_ = engine::OutboxCore(around_.options.connections);
   view_ = nullptr;
   term_ = 0;
   feeds_.clear();
@@ -92,7 +92,7 @@ void MusterProcess::after(Duration delay, std::function<void()> action) {
 // --- Watches ---
 
 void MusterProcess::watch(const WatchedKind& kind) {
-  feeds_.push_back({.events = KindFeed(kind, {}, around_.settings.observer),
+  feeds_.push_back({.events = engine::KindFeed(kind, {}, around_.settings.observer),
                     .selection = {std::string(kind.label_selector), std::string(kind.field_selector)}});
   connect(feeds_.size() - 1);
 }
@@ -127,7 +127,7 @@ void MusterProcess::list(size_t index, uint64_t term) {
   for (const ObjectPtr& object : around_.server.list(feed.type(), feed.selection)) {
     if (const auto read = feed.events.list(*object); !read) around_.broke(read.error());
   }
-  KindListed listed = feed.events.end_list(around_.server.version());
+  engine::KindListed listed = feed.events.end_list(around_.server.version());
   after(some(around_.options.way_low, around_.options.way_high),
         [this, index, term, session = feed.session, absent, listed = std::move(listed)]() mutable {
           if (feeds_[index].session != session) return;
@@ -138,7 +138,7 @@ void MusterProcess::list(size_t index, uint64_t term) {
         });
 }
 
-void MusterProcess::take_list(size_t index, KindListed listed, uint64_t term) {
+void MusterProcess::take_list(size_t index, engine::KindListed listed, uint64_t term) {
   Feed& feed = feeds_[index];
   feed.absences = 0;
   feed.seen = listed.version;
@@ -239,13 +239,13 @@ void MusterProcess::cut_off(bool cut) {
 void MusterProcess::lead(bool leads) {
   if (!running()) return;
   if (leads) {
-    post(LeadershipChanged{true, ++term_});
+    post(engine::LeadershipChanged{true, ++term_});
     return lose_watches(nullptr);  // as in kube/watch.h: a watch that resumes proves that it is current
   }
-  post(LeadershipChanged{false});
-  const OutboxCore::Ended ended = outbox_.end_leadership();
-  for (const uint64_t id : ended.under_way) finish({id, WriteOutcome::kFailed});
-  for (const uint64_t id : ended.dropped) post(WriteFinished{id, WriteOutcome::kFailed});
+  post(engine::LeadershipChanged{false});
+  const engine::OutboxCore::Ended ended = outbox_.end_leadership();
+  for (const uint64_t id : ended.under_way) finish({id, reconcilers::WriteOutcome::kFailed});
+  for (const uint64_t id : ended.dropped) post(engine::WriteFinished{id, reconcilers::WriteOutcome::kFailed});
 }
 
 void MusterProcess::when_room(std::function<void()> action) {
@@ -253,7 +253,7 @@ void MusterProcess::when_room(std::function<void()> action) {
   awaiting_room_.push_back(std::move(action));
 }
 
-void MusterProcess::post(Event event) {
+void MusterProcess::post(engine::Event event) {
   const bool wakes = inbox_.empty();
   inbox_.post(std::move(event));
   if (wakes) plan_turn();
@@ -277,12 +277,12 @@ void MusterProcess::turn() {
   if (const auto events = inbox_.take(loop_->next_tick(), now.monotonic)) {
     inbox_.rest(now.monotonic);
     for (auto& waiting : std::exchange(awaiting_room_, {})) when_room(std::move(waiting));
-    for (const Event& event : *events) loop_->apply(event, now);
-    LoopActions actions = loop_->plan(now);
+    for (const engine::Event& event : *events) loop_->apply(event, now);
+    engine::LoopActions actions = loop_->plan(now);
     view_ = std::move(actions.view);
-    for (Command& command : actions.commands.writes) outbox_.post(std::move(command));
+    for (engine::Command& command : actions.commands.writes) outbox_.post(std::move(command));
     for (const ObjectEvent& event : actions.commands.events) around_.record(event);
-    for (const Breakage& breakage : actions.commands.breakages) around_.broke(breakage);
+    for (const engine::Breakage& breakage : actions.commands.breakages) around_.broke(breakage);
     if (actions.kinds_behind) set_behind(!actions.kinds_behind->empty());
     send_writes();
   }
@@ -296,7 +296,8 @@ void MusterProcess::set_behind(bool behind) {
   if (!yields_at) return;
   after(*yields_at - around_.timeline.time(), [this] {
     const auto due = candidacy_.yields_at();
-    if (due && *due <= around_.timeline.time() && candidacy_.pause(Candidacy::Pause::kBehind)) around_.give_up_lease();
+    if (due && *due <= around_.timeline.time() && candidacy_.pause(engine::Candidacy::Pause::kBehind))
+      around_.give_up_lease();
   });
 }
 
@@ -304,17 +305,17 @@ void MusterProcess::set_behind(bool behind) {
 
 void MusterProcess::send_writes() {
   while (auto command = outbox_.take()) {
-    const auto not_after = OutboxCore::can_send_until(*command, around_.leads_until(), around_.timeline.time());
+    const auto not_after = engine::OutboxCore::can_send_until(*command, around_.leads_until(), around_.timeline.time());
     if (not_after) {
       send(*std::move(command), *not_after);
     } else {
       outbox_.finish(command->id);
-      post(WriteFinished{command->id, WriteOutcome::kFailed});
+      post(engine::WriteFinished{command->id, reconcilers::WriteOutcome::kFailed});
     }
   }
 }
 
-void MusterProcess::send(Command command, MonotonicTime not_after) {
+void MusterProcess::send(engine::Command command, MonotonicTime not_after) {
   if (around_.chance.happens(around_.faults.write_late)) return send_late(command, not_after);
   const Duration way = some(around_.options.way_low, around_.options.way_high);
   // A request that has left the process can arrive although the process has crashed since, or has ended the
@@ -330,13 +331,13 @@ void MusterProcess::send(Command command, MonotonicTime not_after) {
 }
 
 // The API server is slow: muster gives up waiting, and perhaps its lease, and then it is done.
-void MusterProcess::send_late(const Command& command, MonotonicTime not_after) {
+void MusterProcess::send_late(const engine::Command& command, MonotonicTime not_after) {
   around_.timeline.after(some(around_.options.way_low, around_.faults.late),
                          [this, write = command.write] { around_.carry_out(write, false); });
   give_up(command.id, not_after);
 }
 
-void MusterProcess::arrive(const Command& command, MonotonicTime not_after) {
+void MusterProcess::arrive(const engine::Command& command, MonotonicTime not_after) {
   const Duration way = some(around_.options.way_low, around_.options.way_high);
   if (cut_off_) return give_up(command.id, not_after);
   if (hides(*command.write.target.type)) return fail_after(way, command.id);
@@ -351,7 +352,7 @@ void MusterProcess::arrive(const Command& command, MonotonicTime not_after) {
 }
 
 void MusterProcess::fail_after(Duration delay, uint64_t id) {
-  after(delay, [this, id] { finish({id, WriteOutcome::kFailed}); });
+  after(delay, [this, id] { finish({id, reconcilers::WriteOutcome::kFailed}); });
 }
 
 void MusterProcess::give_up(uint64_t id, MonotonicTime not_after) {
@@ -360,21 +361,22 @@ void MusterProcess::give_up(uint64_t id, MonotonicTime not_after) {
 }
 
 // The answer of the API server: for a patch of the status, as muster requests it, only the metadata.
-WriteFinished MusterProcess::read(const Command& command, const Answer& answer) {
+engine::WriteFinished MusterProcess::read(const engine::Command& command, const Answer& answer) {
   if (!answer.done())
-    return answer_of_failed(command, answer.outcome, answer.outcome == WriteOutcome::kFailed, answer.message);
+    return engine::answer_of_failed(command, answer.outcome, answer.outcome == reconcilers::WriteOutcome::kFailed,
+                                    answer.message);
   json body = answer.object == nullptr ? json() : *answer.object;
-  if (command.write.verb == Verb::kPatchStatus && body.is_object()) {
+  if (command.write.verb == reconcilers::Verb::kPatchStatus && body.is_object()) {
     body = {{"apiVersion", "meta.k8s.io/v1"},
             {"kind", "PartialObjectMetadata"},
             {"metadata", object_at(body, {"metadata"})}};
   }
-  ReadAnswer read = answer_of_done(command, body, around_.settings.observer);
+  engine::ReadAnswer read = engine::answer_of_done(command, body, around_.settings.observer);
   if (read.breakage) around_.broke(*read.breakage);
   return std::move(read.finished);
 }
 
-void MusterProcess::finish(WriteFinished finished) {
+void MusterProcess::finish(engine::WriteFinished finished) {
   if (!outbox_.finish(finished.id)) return;
   post(std::move(finished));
   send_writes();

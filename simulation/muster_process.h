@@ -60,15 +60,15 @@ class MusterProcess {
     Chance& chance;
     const ProcessOptions& options;
     const Faults& faults;
-    EngineSettings settings;
+    engine::EngineSettings settings;
     // Until when this replica leads, as far as it knows; nullopt: it does not.
     std::function<std::optional<MonotonicTime>()> leads_until;
     std::function<void()> give_up_lease;
     // A write arrives at the API server. `heard`: its answer will get back.
-    std::function<Answer(const Write&, bool heard)> carry_out;
+    std::function<Answer(const reconcilers::Write&, bool heard)> carry_out;
     std::function<void(const ObjectEvent&)> record;
     // muster failed over an object.
-    std::function<void(const Breakage&)> broke;
+    std::function<void(const engine::Breakage&)> broke;
   };
 
   explicit MusterProcess(Surroundings around);
@@ -82,7 +82,7 @@ class MusterProcess {
   uint64_t starts() const { return starts_; }
   bool synced() const { return view_ != nullptr; }
   // null while it is down.
-  const Engine* engine() const { return loop_ == nullptr ? nullptr : &loop_->engine(); }
+  const engine::Engine* engine() const { return loop_ == nullptr ? nullptr : &loop_->engine(); }
   // What its webhooks see of the cluster; null until every watched kind was listed.
   const ClusterViewPtr& view() const { return view_; }
 
@@ -105,7 +105,7 @@ class MusterProcess {
  private:
   // kube/watch.h and its connection, as far as the engine can tell.
   struct Feed {
-    KindFeed events;
+    engine::KindFeed events;
     Selection selection;
     uint64_t seen = 0;  // resume after this; 0: list first
     bool connected = false;
@@ -133,28 +133,28 @@ class MusterProcess {
   void connect_later(size_t feed, Duration delay);
   // `term`: of this replica when it asked.
   void list(size_t feed, uint64_t term);
-  void take_list(size_t feed, KindListed listed, uint64_t term);
+  void take_list(size_t feed, engine::KindListed listed, uint64_t term);
   void find_absent(size_t feed, uint64_t term);
   void deliver(size_t feed, uint64_t session, uint64_t up_to);
   void tell_caught_up(Feed& feed, uint64_t term);
 
   // A thread that posts: now, or once the inbox has room.
   void when_room(std::function<void()> action);
-  void post(Event event);
+  void post(engine::Event event);
   void plan_turn();
   void turn();
   void set_behind(bool behind);
 
   // A connection's work with one write.
   void send_writes();
-  void send(Command command, MonotonicTime not_after);
-  void send_late(const Command& command, MonotonicTime not_after);
-  void arrive(const Command& command, MonotonicTime not_after);
+  void send(engine::Command command, MonotonicTime not_after);
+  void send_late(const engine::Command& command, MonotonicTime not_after);
+  void arrive(const engine::Command& command, MonotonicTime not_after);
   void fail_after(Duration delay, uint64_t id);
   // It has no answer, so it is waited for as long as a request can take.
   void give_up(uint64_t id, MonotonicTime not_after);
-  void finish(WriteFinished finished);
-  WriteFinished read(const Command& command, const Answer& answer);
+  void finish(engine::WriteFinished finished);
+  engine::WriteFinished read(const engine::Command& command, const Answer& answer);
 
   const Surroundings around_;
   const double clock_rate_;
@@ -165,10 +165,10 @@ class MusterProcess {
 
   // Of the running process.
   std::shared_ptr<int> alive_;
-  std::unique_ptr<LoopCore> loop_;
-  Inbox inbox_;
-  OutboxCore outbox_;
-  Candidacy candidacy_{true};
+  std::unique_ptr<engine::LoopCore> loop_;
+  engine::Inbox inbox_;
+  engine::OutboxCore outbox_;
+  engine::Candidacy candidacy_{true};
   ClusterViewPtr view_;
   uint64_t term_ = 0;
   std::vector<Feed> feeds_;

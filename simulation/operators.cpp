@@ -26,7 +26,7 @@ std::string_view pod_phase(const json& pod) {
 // What the controller of a pod belongs to; nullptr: nothing that is played here.
 const ResourceType* operated_type(const OwnerReference& controller) {
   if (controller.kind == kReplicaSets.kind) return &kDeployments;
-  const JobKind* kind = find_job_kind(controller);
+  const jobs::JobKind* kind = jobs::find_job_kind(controller);
   return kind != nullptr && find_operated_kind(kind->type.kind) != nullptr ? &kind->type : nullptr;
 }
 
@@ -87,7 +87,7 @@ void Operators::look_at(const ObjectKey& key) {
   if (sync.object == nullptr || is_deleting(*sync.object)) return;
   sync.uid = uid_of(*sync.object);
   sync.pods = pods_of(sync.uid);
-  if (find_job_kind(*key.type)->is_serving())
+  if (jobs::find_job_kind(*key.type)->is_serving())
     run_set(sync);
   else
     run_job(sync);
@@ -124,7 +124,7 @@ void Operators::write_status(const Sync& sync, json status) {
 
 void Operators::run_job(const Sync& sync) {
   const json& job = *sync.object;
-  const JobKind& kind = *find_job_kind(*sync.key.type);
+  const jobs::JobKind& kind = *jobs::find_job_kind(*sync.key.type);
   const OperatedKind& operated = *find_operated_kind(kind.type.kind);
   if (kind.end(read_object(kind.type, job))) return remove_pods(sync, {});
   size_t ready = 0;

@@ -22,7 +22,7 @@ constexpr std::string_view kAncestorLabel = "trainer.kubeflow.org/trainjob-ances
 const Request kAsTrainer{.user = "system:serviceaccount:kubeflow-system:kubeflow-trainer-controller-manager"};
 
 const ResourceType& train_jobs() {
-  return find_job_kind(kGroup, "TrainJob")->type;
+  return jobs::find_job_kind(kGroup, "TrainJob")->type;
 }
 
 void patch_templates(const json& patches, json& replicated) {
@@ -77,7 +77,7 @@ void Trainer::see(const Change& change) {
   }
   if (change.type->plural != kJobSets.plural) return;
   const std::optional<OwnerReference> owner = controller_of(*change.after);
-  const JobKind* kind = owner ? find_job_kind(*owner) : nullptr;
+  const jobs::JobKind* kind = owner ? jobs::find_job_kind(*owner) : nullptr;
   if (kind != nullptr && &kind->type == &train_jobs())
     look_soon({&train_jobs(), std::string(string_at(*change.after, {"metadata", "namespace"})), owner->name});
 }

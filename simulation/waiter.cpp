@@ -41,8 +41,8 @@ bool lists(std::string_view content, std::string_view token) {
 
 BarrierFiles barrier_files(const json* config_map) {
   if (config_map == nullptr) return {};
-  return {std::string(string_at(*config_map, {"data", kGroupStartedKey})),
-          std::string(string_at(*config_map, {"data", kGroupExpiredKey}))};
+  return {std::string(string_at(*config_map, {"data", jobs::kGroupStartedKey})),
+          std::string(string_at(*config_map, {"data", jobs::kGroupExpiredKey}))};
 }
 
 std::optional<Waiter> start_waiter(const json& container, const json& pod) {
@@ -54,7 +54,7 @@ std::optional<Waiter> start_waiter(const json& container, const json& pod) {
   }
   const std::optional<int64_t> timeout = waiter_timeout_seconds(container);
   if (!timeout) return std::nullopt;
-  waiter.limit_seconds = *timeout + kWaiterGraceSeconds;
+  waiter.limit_seconds = *timeout + jobs::kWaiterGraceSeconds;
   return waiter;
 }
 

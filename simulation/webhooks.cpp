@@ -17,11 +17,11 @@ namespace {
 using nlohmann::json;
 
 Refusal no_answer() {
-  return {WriteOutcome::kFailed, "failed calling webhook of muster: no endpoints available for service"};
+  return {reconcilers::WriteOutcome::kFailed, "failed calling webhook of muster: no endpoints available for service"};
 }
 
 bool is_group_config_map(const AdmissionRequest& request) {
-  return string_at(request.object, {"metadata", "name"}).ends_with(kGroupConfigMapSuffix);
+  return string_at(request.object, {"metadata", "name"}).ends_with(jobs::kGroupConfigMapSuffix);
 }
 
 }  // namespace
@@ -43,8 +43,8 @@ bool Webhooks::is_spared(const AdmissionRequest& request) const {
   if (is_queued_pod(request)) return settings_.admitters.contains(request.user.username);
   const bool labelled = find_path(request.object, {"metadata", "labels", kGroupLabel}) != nullptr ||
                         find_path(request.old_object, {"metadata", "labels", kGroupLabel}) != nullptr;
-  return !labelled || std::find(kJobControllerUsers.begin(), kJobControllerUsers.end(), request.user.username) !=
-                          kJobControllerUsers.end();
+  return !labelled || std::find(jobs::kJobControllerUsers.begin(), jobs::kJobControllerUsers.end(),
+                                request.user.username) != jobs::kJobControllerUsers.end();
 }
 
 Webhooks::Webhooks(RuleSettings settings, std::function<ClusterViewPtr()> view)
@@ -52,7 +52,7 @@ Webhooks::Webhooks(RuleSettings settings, std::function<ClusterViewPtr()> view)
 
 // The rules of the webhook configurations, in short.
 bool Webhooks::concerns(const ResourceType& type, Operation operation) const {
-  const JobKind* job = find_job_kind(type);
+  const jobs::JobKind* job = jobs::find_job_kind(type);
   const bool known = type.plural == kJobs.plural || type.plural == kJobSets.plural || type.plural == kPods.plural ||
                      type.plural == kConfigMaps.plural || (job != nullptr && job->is_enabled(settings_));
   return known && operation != Operation::kDelete;
@@ -64,7 +64,7 @@ std::optional<Refusal> Webhooks::mutate(const AdmissionRequest& request, json& o
   if (being_deleted(request) || foreign_pod || request.resource == kConfigMaps.plural) return std::nullopt;
   const ClusterViewPtr view = view_();
   if (view == nullptr) return no_answer();
-  const AdmissionResponse response = muster::mutate({request, *view, settings_});
+  const AdmissionResponse response = mutators::mutate({request, *view, settings_});
   if (!response.is_allowed()) return Refusal{.message = response.message()};
   if (!response.patch().empty()) object = request.object.patch(response.patch());
   return std::nullopt;
@@ -74,7 +74,7 @@ std::optional<Refusal> Webhooks::validate(const AdmissionRequest& request) {
   if (being_deleted(request) || is_spared(request)) return std::nullopt;
   const ClusterViewPtr view = view_();
   if (view == nullptr) return no_answer();
-  const AdmissionResponse response = muster::validate({request, *view, settings_});
+  const AdmissionResponse response = validators::validate({request, *view, settings_});
   if (response.is_allowed()) return std::nullopt;
   return Refusal{.message = response.message()};
 }

@@ -5,6 +5,7 @@
 
 #include "api/codec/json.h"
 #include "api/meta/object_meta.h"
+#include "simulation/object_rules.h"
 
 namespace muster::simulation {
 namespace {
@@ -25,8 +26,8 @@ RuleSettings rules_of(const WorldOptions& options) {
   return settings;
 }
 
-EngineSettings engine_of(const WorldOptions& options) {
-  EngineSettings settings;
+engine::EngineSettings engine_of(const WorldOptions& options) {
+  engine::EngineSettings settings;
   settings.keep_webhook_configurations = false;
   settings.admissions_at_a_time = options.process.connections;
   settings.reconcilers.native_jobsets = options.native_jobsets;
@@ -93,8 +94,8 @@ std::function<void(const World&)>& World::end_inspector() {
   return inspector;
 }
 
-std::function<std::unique_ptr<LoopObserver>(const EngineSettings&)>& World::observer_maker() {
-  static std::function<std::unique_ptr<LoopObserver>(const EngineSettings&)> maker;
+std::function<std::unique_ptr<engine::LoopObserver>(const engine::EngineSettings&)>& World::observer_maker() {
+  static std::function<std::unique_ptr<engine::LoopObserver>(const engine::EngineSettings&)> maker;
   return maker;
 }
 
@@ -109,7 +110,7 @@ void World::elect(int replica) {
 }
 
 void World::add_process(int replica) {
-  EngineSettings settings = engine_of(options_);
+  engine::EngineSettings settings = engine_of(options_);
   if (observer_maker()) {
     observers_.push_back(observer_maker()(settings));
     settings.observer = observers_.back().get();
@@ -123,9 +124,10 @@ void World::add_process(int replica) {
       .settings = std::move(settings),
       .leads_until = [this, replica] { return leases_.leads_until(replica); },
       .give_up_lease = [this, replica] { leases_.release(replica); },
-      .carry_out = [this, replica](const Write& write, bool heard) { return carry_out(replica, write, heard); },
+      .carry_out = [this, replica](const reconcilers::Write& write,
+                                   bool heard) { return carry_out(replica, write, heard); },
       .record = [this](const ObjectEvent& event) { events_.push_back(event); },
-      .broke = [this](const Breakage& breakage) { invariants_.see_breakage(breakage); },
+      .broke = [this](const engine::Breakage& breakage) { invariants_.see_breakage(breakage); },
   }));
   MusterProcess& process = *processes_.back();
   process.start();
@@ -152,7 +154,7 @@ Answer World::patch_status(const ObjectKey& key, const json& merge_patch) {
   return server_.patch_status(key, merge_patch);
 }
 
-Answer World::remove(const ObjectKey& key, Propagation propagation) {
+Answer World::remove(const ObjectKey& key, reconcilers::Propagation propagation) {
   return server_.remove(key, {.propagation = propagation});
 }
 
@@ -293,7 +295,7 @@ void World::accident() {
 
 // --- Writes ---
 
-Answer World::carry_out(int replica, const Write& write, bool heard) {
+Answer World::carry_out(int replica, const reconcilers::Write& write, bool heard) {
   last_write_ = timeline_.time();
   const ObjectPtr before = server_.get(write.target);
   invariants_.muster_writes(true);

@@ -80,7 +80,7 @@ class World {
   Answer create(nlohmann::json manifest);
   Answer patch(const ObjectKey& key, const nlohmann::json& merge_patch);
   Answer patch_status(const ObjectKey& key, const nlohmann::json& merge_patch);
-  Answer remove(const ObjectKey& key, Propagation propagation = Propagation::kBackground);
+  Answer remove(const ObjectKey& key, reconcilers::Propagation propagation = reconcilers::Propagation::kBackground);
   // null (a JSON value) when there is none.
   nlohmann::json get(const ObjectKey& key) const;
   std::vector<nlohmann::json> list(const ResourceType& type, const std::string& label_selector = "") const;
@@ -148,13 +148,13 @@ class World {
   std::string report() const;
   // Makes the observer of each process's loop, with the settings of its engine; empty: there is none. It lives as long
   // as its world.
-  static std::function<std::unique_ptr<LoopObserver>(const EngineSettings&)>& observer_maker();
+  static std::function<std::unique_ptr<engine::LoopObserver>(const engine::EngineSettings&)>& observer_maker();
   // Called with every world at its end: so that the invariants hold in every test.
   static std::function<void(const World&)>& end_inspector();
 
  private:
   void add_process(int replica);
-  Answer carry_out(int replica, const Write& write, bool heard);
+  Answer carry_out(int replica, const reconcilers::Write& write, bool heard);
   void schedule_accident();
   void accident();
   bool step_until(MonotonicTime limit);
@@ -173,7 +173,7 @@ class World {
   Trainer trainer_;
   Nodes nodes_;
   Leases leases_;
-  std::vector<std::unique_ptr<LoopObserver>> observers_;
+  std::vector<std::unique_ptr<engine::LoopObserver>> observers_;
   std::vector<std::unique_ptr<MusterProcess>> processes_;
   std::vector<ObjectEvent> events_;
   WriteLog writes_;

@@ -10,33 +10,33 @@ namespace {
 constexpr size_t kKept = 40;
 constexpr size_t kMostOfABody = 300;
 
-std::string_view verb_text(Verb verb) {
+std::string_view verb_text(reconcilers::Verb verb) {
   switch (verb) {
-    case Verb::kCreate:
+    case reconcilers::Verb::kCreate:
       return "create";
-    case Verb::kPatch:
+    case reconcilers::Verb::kPatch:
       return "patch";
-    case Verb::kPatchStatus:
+    case reconcilers::Verb::kPatchStatus:
       return "patch status of";
-    case Verb::kDelete:
+    case reconcilers::Verb::kDelete:
       return "delete";
   }
   return "";
 }
 
-std::string_view outcome_text(WriteOutcome outcome) {
+std::string_view outcome_text(reconcilers::WriteOutcome outcome) {
   switch (outcome) {
-    case WriteOutcome::kDone:
+    case reconcilers::WriteOutcome::kDone:
       return "done";
-    case WriteOutcome::kConflict:
+    case reconcilers::WriteOutcome::kConflict:
       return "conflict";
-    case WriteOutcome::kNotFound:
+    case reconcilers::WriteOutcome::kNotFound:
       return "not found";
-    case WriteOutcome::kAlreadyExists:
+    case reconcilers::WriteOutcome::kAlreadyExists:
       return "already exists";
-    case WriteOutcome::kRefused:
+    case reconcilers::WriteOutcome::kRefused:
       return "refused";
-    case WriteOutcome::kFailed:
+    case reconcilers::WriteOutcome::kFailed:
       return "failed";
   }
   return "";
@@ -44,25 +44,25 @@ std::string_view outcome_text(WriteOutcome outcome) {
 
 }  // namespace
 
-void WriteLog::add(Duration elapsed, int replica, const Write& write, const Answer& answer) {
+void WriteLog::add(Duration elapsed, int replica, const reconcilers::Write& write, const Answer& answer) {
   last_.push_back({elapsed, "replica " + std::to_string(replica) + ": " + std::string(verb_text(write.verb)) + " " +
                                 to_text(write.target) + " " + to_text(write.body).substr(0, kMostOfABody) + " -> " +
                                 std::string(outcome_text(answer.outcome)) +
                                 (answer.done() ? "" : " (" + answer.message + ")")});
   if (last_.size() > kKept) last_.pop_front();
   WriteCounts& counts = counts_[write.target.type->plural];
-  if (answer.outcome == WriteOutcome::kConflict) ++counts.conflicts;
+  if (answer.outcome == reconcilers::WriteOutcome::kConflict) ++counts.conflicts;
   switch (write.verb) {
-    case Verb::kCreate:
+    case reconcilers::Verb::kCreate:
       ++counts.create;
       break;
-    case Verb::kPatch:
+    case reconcilers::Verb::kPatch:
       ++counts.patch;
       break;
-    case Verb::kPatchStatus:
+    case reconcilers::Verb::kPatchStatus:
       ++counts.patch_status;
       break;
-    case Verb::kDelete:
+    case reconcilers::Verb::kDelete:
       ++counts.remove;
       break;
   }

@@ -27,7 +27,7 @@ struct WriteCounts {
 class WriteLog {
  public:
   // `elapsed`: since the start of the world.
-  void add(Duration elapsed, int replica, const Write& write, const Answer& answer);
+  void add(Duration elapsed, int replica, const reconcilers::Write& write, const Answer& answer);
 
   WriteCounts counts() const;
   WriteCounts counts(const ResourceType& type) const;

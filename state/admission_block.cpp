@@ -2,7 +2,7 @@
 
 #include "api/workload_conditions.h"
 
-namespace muster {
+namespace muster::state {
 
 std::optional<AdmissionBlock> admission_block(const Workload& workload, const WaitForPodsReady& settings) {
   if (!workload.has_quota_reserved() || workload.finished()) return std::nullopt;
@@ -46,4 +46,4 @@ std::string_view AdmissionBlocks::first(MonotonicTime now) const {
   return {};
 }
 
-}  // namespace muster
+}  // namespace muster::state

@@ -19,7 +19,7 @@
 #include "api/workload.h"
 #include "base/clock.h"
 
-namespace muster {
+namespace muster::state {
 
 struct AdmissionBlock {
   TimePoint since;
@@ -50,4 +50,4 @@ class AdmissionBlocks {
   mutable std::set<std::pair<TimePoint, std::string_view>> order_;  // the keys of blocks_
 };
 
-}  // namespace muster
+}  // namespace muster::state

@@ -9,7 +9,7 @@
 #include "base/overloaded.h"
 #include "jobs/job_kind.h"
 
-namespace muster {
+namespace muster::state {
 namespace {
 
 // Between two attempts of a create that the API server refuses.
@@ -162,7 +162,7 @@ std::vector<TypedObject> ClusterState::drop_missing(const ResourceType& type, co
 // The JobSet that controls it.
 std::optional<NamespacedName> ClusterState::jobset_of(const Job& job) {
   const auto& controller = job.meta.controller;
-  if (!controller || job_type_of(*controller) != &kJobSets) return std::nullopt;
+  if (!controller || jobs::job_type_of(*controller) != &kJobSets) return std::nullopt;
   return NamespacedName{job.meta.ns, controller->name};
 }
 
@@ -310,7 +310,7 @@ void ClusterState::count_out(const TypedObject& object) {
 void ClusterState::note_prebuilt(const TypedObject& object, bool present) {
   const ObjectMeta& meta = meta_of(object);
   for (const std::string_view name : {meta.annotation(kPrebuiltWorkload), meta.label(kPrebuiltWorkload)}) {
-    if (name.empty() || find_job_kind(type_of(object)) == nullptr) continue;
+    if (name.empty() || jobs::find_job_kind(type_of(object)) == nullptr) continue;
     std::set<ObjectKey>& jobs = jobs_naming_workload_[path_of(meta.ns, name)];
     if (present)
       jobs.insert(key_of(object));
@@ -336,4 +336,4 @@ void ClusterState::note_names(const ClusterQueue& queue, bool present) {
   for (const AdmissionCheckRule& check : queue.admission_checks) note(cluster_queues_of_check_, check.name);
 }
 
-}  // namespace muster
+}  // namespace muster::state

@@ -22,7 +22,7 @@
 #include "state/queue_counts.h"
 #include "state/template_pool.h"
 
-namespace muster {
+namespace muster::state {
 
 class ClusterState {
  public:
@@ -207,4 +207,4 @@ class ClusterState {
   TemplatePool templates_;
 };
 
-}  // namespace muster
+}  // namespace muster::state

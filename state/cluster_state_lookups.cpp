@@ -3,7 +3,7 @@
 #include "state/cluster_state.h"
 #include "state/typed_pointer.h"
 
-namespace muster {
+namespace muster::state {
 namespace {
 
 bool is_any(const TypedObject&) {
@@ -184,4 +184,4 @@ void ClusterState::for_each(const std::function<void(const TypedObject&)>& visit
   }
 }
 
-}  // namespace muster
+}  // namespace muster::state

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace muster {
+namespace muster::state {
 
 CohortsAbove cohorts_above(const ClusterQueue& queue, const ClusterState& state) {
   CohortsAbove above;
@@ -17,4 +17,4 @@ CohortsAbove cohorts_above(const ClusterQueue& queue, const ClusterState& state)
   return above;
 }
 
-}  // namespace muster
+}  // namespace muster::state

@@ -6,7 +6,7 @@
 
 #include "state/cluster_state.h"
 
-namespace muster {
+namespace muster::state {
 
 struct CohortsAbove {
   // From the queue's own to the root, or to where a cycle closes. The last one needs no object.
@@ -16,4 +16,4 @@ struct CohortsAbove {
 };
 CohortsAbove cohorts_above(const ClusterQueue& queue, const ClusterState& state);
 
-}  // namespace muster
+}  // namespace muster::state

@@ -4,7 +4,7 @@
 
 #include "api/meta/names.h"
 
-namespace muster {
+namespace muster::state {
 namespace {
 
 using Fields = std::vector<std::pair<const char*, std::string>>;
@@ -79,4 +79,4 @@ LoggedDecision deactivation_of(const Workload& workload) {
   return decision;
 }
 
-}  // namespace muster
+}  // namespace muster::state

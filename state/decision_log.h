@@ -7,7 +7,7 @@
 #include "api/logged_decision.h"
 #include "api/workload.h"
 
-namespace muster {
+namespace muster::state {
 
 // What becomes true when the Workload's status becomes `after`: quota reserved, admitted, preempted or
 // evicted, requeued.
@@ -15,4 +15,4 @@ std::vector<LoggedDecision> decisions_of(const Workload& workload, const Workloa
 // spec.active becomes false.
 LoggedDecision deactivation_of(const Workload& workload);
 
-}  // namespace muster
+}  // namespace muster::state

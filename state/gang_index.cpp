@@ -7,28 +7,28 @@
 #include "jobs/group_scheduling.h"
 #include "jobs/jobset/jobset_fields.h"
 
-namespace muster {
+namespace muster::state {
 namespace {
 
 constexpr std::string_view kOwnAttempt = "0";
 
 bool is_kind(const std::optional<OwnerReference>& owner, const ResourceType& type) {
-  return owner && job_type_of(*owner) == &type;
+  return owner && jobs::job_type_of(*owner) == &type;
 }
 
 // A Job that waits at its own barrier, inside a JobSet or not. Inside a gang JobSet it waits at the barrier of
 // the JobSet.
 bool has_own_barrier(const Job& job) {
-  return job.barrier && job.barrier->config_map == group_config_map_name(batch_job, job.meta.name);
+  return job.barrier && job.barrier->config_map == jobs::group_config_map_name(jobs::batch_job, job.meta.name);
 }
 
 bool waits_for_its_job(const Pod& pod) {
   return is_kind(pod.meta.controller, kJobs) &&
-         pod.barrier_config_map == group_config_map_name(batch_job, pod.meta.controller->name);
+         pod.barrier_config_map == jobs::group_config_map_name(jobs::batch_job, pod.meta.controller->name);
 }
 
 std::string make_token(std::string_view uid, std::string_view attempt, std::string_view epoch) {
-  return uid.empty() || attempt.empty() || epoch.empty() ? "" : group_token(uid, attempt, epoch);
+  return uid.empty() || attempt.empty() || epoch.empty() ? "" : jobs::group_token(uid, attempt, epoch);
 }
 
 std::string_view part_of(std::string_view token, size_t index) {
@@ -58,7 +58,8 @@ std::optional<Member> member_of(const Job& job) {
   const std::string_view digits = std::string_view(job.meta.name).substr(job.meta.name.rfind('-') + 1);
   const int64_t index = whole_number<int64_t>(digits).value_or(-1);
   if (index < 0 || index > INT32_MAX) return std::nullopt;
-  if (child_job_name(jobset_name, replicated_job, static_cast<int32_t>(index)) != job.meta.name) return std::nullopt;
+  if (jobs::child_job_name(jobset_name, replicated_job, static_cast<int32_t>(index)) != job.meta.name)
+    return std::nullopt;
   return Member{std::string(replicated_job), index};
 }
 
@@ -241,4 +242,4 @@ void GangIndex::remove(const Job& job) {
   drop_if_empty(job.meta.ns, token);
 }
 
-}  // namespace muster
+}  // namespace muster::state

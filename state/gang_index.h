@@ -23,7 +23,7 @@
 #include "api/pod.h"
 #include "api/typed_object.h"
 
-namespace muster {
+namespace muster::state {
 
 // One Job in one run.
 struct GangJob {
@@ -116,4 +116,4 @@ class GangIndex {
   std::map<std::string, Gang, std::less<>> gangs_;  // by "<namespace>/<uid of the owner>"
 };
 
-}  // namespace muster
+}  // namespace muster::state

@@ -7,7 +7,7 @@
 
 #include "api/meta/object_meta.h"
 
-namespace muster {
+namespace muster::state {
 
 // Refers to texts that somebody else holds.
 struct NamespacedName {
@@ -36,4 +36,4 @@ inline NamespacedName split_path(std::string_view path) {
   return {path.substr(0, slash), path.substr(slash + 1)};
 }
 
-}  // namespace muster
+}  // namespace muster::state

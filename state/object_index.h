@@ -12,7 +12,7 @@
 
 #include "state/namespaced_name.h"
 
-namespace muster {
+namespace muster::state {
 
 // `key_of` reads from an object what it is found by; nullopt: it is not to be found.
 // One thread.
@@ -63,4 +63,4 @@ class ObjectIndex {
   std::set<const Place*, ByKeyAndPath> places_;
 };
 
-}  // namespace muster
+}  // namespace muster::state

@@ -9,7 +9,7 @@
 #include "api/typed_object.h"
 #include "state/namespaced_name.h"
 
-namespace muster {
+namespace muster::state {
 
 // One thread.
 class ObjectStore {
@@ -58,4 +58,4 @@ class ObjectStore {
   std::unordered_set<Slot, Hash, Equal> slots_;
 };
 
-}  // namespace muster
+}  // namespace muster::state

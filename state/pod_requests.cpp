@@ -4,7 +4,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-namespace muster {
+namespace muster::state {
 namespace {
 
 using nlohmann::json;
@@ -205,4 +205,4 @@ FieldErrors check_limit_ranges(const PodResources& resources, const std::vector<
   return errors;
 }
 
-}  // namespace muster
+}  // namespace muster::state

@@ -13,7 +13,7 @@
 #include "api/pod_spec.h"
 #include "api/requests.h"
 
-namespace muster {
+namespace muster::state {
 
 // The part of a PodSpec that says what it needs.
 struct PodResources {
@@ -44,4 +44,4 @@ FieldErrors check_limits(const PodResources& resources, const FieldPath& path);
 FieldErrors check_limit_ranges(const PodResources& resources, const std::vector<const LimitRange*>& limit_ranges,
                                const FieldPath& path);
 
-}  // namespace muster
+}  // namespace muster::state

@@ -5,7 +5,7 @@
 #include "api/texts/reason_label.h"
 #include "api/workload_conditions.h"
 
-namespace muster {
+namespace muster::state {
 namespace {
 
 void add_amounts(FlavorAmounts& sum, const FlavorAmounts& amounts, int sign) {
@@ -51,12 +51,12 @@ int64_t amount_of(const FlavorAmounts& amounts, std::string_view flavor, std::st
 FlavorAmounts reserved_amounts(const Workload& workload, bool reclaims) {
   FlavorAmounts amounts;
   if (!workload.status.admission) return amounts;
-  for_each_use(workload, *workload.status.admission, reclaims,
-               [&](const std::string& flavor, const std::string& resource, int64_t amount) {
-                 if (amount == 0) return;
-                 int64_t& total = amounts[flavor][resource];
-                 total = saturating_add(total, amount);
-               });
+  scheduler::for_each_use(workload, *workload.status.admission, reclaims,
+                          [&](const std::string& flavor, const std::string& resource, int64_t amount) {
+                            if (amount == 0) return;
+                            int64_t& total = amounts[flavor][resource];
+                            total = saturating_add(total, amount);
+                          });
   return amounts;
 }
 
@@ -98,4 +98,4 @@ const QueueCounts& QueueCountIndex::of_local_queue(std::string_view ns, std::str
   return at_or_zeros(local_queues_, path_of(ns, name));
 }
 
-}  // namespace muster
+}  // namespace muster::state

@@ -12,7 +12,7 @@
 #include "api/requests.h"
 #include "api/workload.h"
 
-namespace muster {
+namespace muster::state {
 
 // By flavor; without flavors and resources of which nothing is used.
 using FlavorAmounts = std::map<std::string, Requests, std::less<>>;
@@ -62,4 +62,4 @@ class QueueCountIndex {
   Counts local_queues_;  // by "ns/name"
 };
 
-}  // namespace muster
+}  // namespace muster::state

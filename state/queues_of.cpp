@@ -1,6 +1,6 @@
 #include "state/queues_of.h"
 
-namespace muster {
+namespace muster::state {
 
 QueuesOf queues_of(const Workload& workload, const ClusterState& state) {
   QueuesOf queues;
@@ -13,4 +13,4 @@ QueuesOf queues_of(const Workload& workload, const ClusterState& state) {
   return queues;
 }
 
-}  // namespace muster
+}  // namespace muster::state

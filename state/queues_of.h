@@ -6,7 +6,7 @@
 #include "api/workload.h"
 #include "state/cluster_state.h"
 
-namespace muster {
+namespace muster::state {
 
 // The queues of a Workload as they are; nullptr: there is none.
 struct QueuesOf {
@@ -16,4 +16,4 @@ struct QueuesOf {
 };
 QueuesOf queues_of(const Workload& workload, const ClusterState& state);
 
-}  // namespace muster
+}  // namespace muster::state

@@ -9,7 +9,7 @@
 #include "state/pod_requests.h"
 #include "state/unsupported.h"
 
-namespace muster {
+namespace muster::state {
 namespace {
 
 // The requests of a Workload, as quota counts them, and the reason why it can never run.
@@ -85,12 +85,13 @@ bool blocks_admission(const QueueSettings& settings) {
 // A pending decision that the object already has, or that came too late: no write is left.
 bool is_written(const PendingDecision& decision, const Workload& workload) {
   const bool over = workload.finished() || !workload.active || workload.meta.deleting;
-  return std::visit(Overloaded{
-                        [&](const Admitted&) { return workload.has_quota_reserved() || over; },
-                        [&](const Preempted&) { return workload.evicted() || !workload.has_quota_reserved(); },
-                        [&](const Inadmissible&) { return workload.has_quota_reserved() || over; },
-                    },
-                    decision);
+  return std::visit(
+      Overloaded{
+          [&](const scheduler::Admitted&) { return workload.has_quota_reserved() || over; },
+          [&](const scheduler::Preempted&) { return workload.evicted() || !workload.has_quota_reserved(); },
+          [&](const Inadmissible&) { return workload.has_quota_reserved() || over; },
+      },
+      decision);
 }
 
 // Limit for one decide(): enough for every release, and an end if Workloads evict each other.
@@ -99,11 +100,11 @@ constexpr Duration kBetweenMessages = std::chrono::seconds(30);
 
 }  // namespace
 
-SchedulerSettings scheduler_settings_of(const QueueSettings& settings) {
-  SchedulerSettings made{.fair_sharing = settings.fair_sharing,
-                         .ignore_undeclared_resources = settings.ignore_undeclared_resources,
-                         .topology_requests = settings.rules.enabled("TopologyAwareScheduling"),
-                         .reclaims = settings.rules.enabled("ReclaimablePods")};
+scheduler::SchedulerSettings scheduler_settings_of(const QueueSettings& settings) {
+  scheduler::SchedulerSettings made{.fair_sharing = settings.fair_sharing,
+                                    .ignore_undeclared_resources = settings.ignore_undeclared_resources,
+                                    .topology_requests = settings.rules.enabled("TopologyAwareScheduling"),
+                                    .reclaims = settings.rules.enabled("ReclaimablePods")};
   if (settings.wait_for_pods_ready) {
     made.order_by_eviction =
         settings.wait_for_pods_ready->requeuing.timestamp == RequeuingStrategy::Timestamp::kEviction;
@@ -124,7 +125,7 @@ std::vector<Requests> quota_requests_of(const Workload& workload, const ClusterS
 }
 
 SchedulerDriver::SchedulerDriver(const QueueSettings& settings)
-    : settings_(settings), scheduler_(std::make_unique<Scheduler>(scheduler_settings_of(settings))) {}
+    : settings_(settings), scheduler_(std::make_unique<scheduler::Scheduler>(scheduler_settings_of(settings))) {}
 
 void SchedulerDriver::put(const TypedObject& object, const ClusterState& state, Now now) {
   std::visit(Overloaded{
@@ -222,7 +223,7 @@ void SchedulerDriver::note_block(const Workload& workload, Now now) {
   const std::string path = path_of(workload.meta);
   // An older version of a Workload whose admission is decided contains no news.
   const auto decision = decisions_.find(path);
-  if (decision != decisions_.end() && std::holds_alternative<Admitted>(decision->second.decision)) return;
+  if (decision != decisions_.end() && std::holds_alternative<scheduler::Admitted>(decision->second.decision)) return;
   if (const auto block = admission_block(workload, *settings_.wait_for_pods_ready))
     blocks_.put(path, *block, now);
   else
@@ -258,7 +259,7 @@ void SchedulerDriver::decide(Now now, size_t enough, std::vector<ObjectKey>& key
   do {
     revoked_ = false;
     scheduler_->await_ready(std::string(blocks_.first(now.monotonic)));
-    for (Decision& decision : scheduler_->drain(now, enough)) take(std::move(decision), now, keys);
+    for (scheduler::Decision& decision : scheduler_->drain(now, enough)) take(std::move(decision), now, keys);
   } while (revoked_);
   drop_void_refusals();
 }
@@ -269,7 +270,7 @@ void SchedulerDriver::drop_void_refusals() {
     const auto found = decisions_.find(path);
     if (found == decisions_.end() || !std::holds_alternative<Inadmissible>(found->second.decision)) continue;
     const auto [ns, name] = split_path(path);
-    if (!waits(scheduler_->state(), std::string(ns), std::string(name))) decisions_.erase(found);
+    if (!scheduler::waits(scheduler_->state(), std::string(ns), std::string(name))) decisions_.erase(found);
   }
 }
 
@@ -281,29 +282,29 @@ void SchedulerDriver::sent(const ObjectKey& key, Now now) {
   found->second.sent_at = now.monotonic;
 }
 
-void SchedulerDriver::take(Decision decision, Now now, std::vector<ObjectKey>& keys) {
+void SchedulerDriver::take(scheduler::Decision decision, Now now, std::vector<ObjectKey>& keys) {
   std::visit(Overloaded{
-                 [&](Admitted& admitted) {
+                 [&](scheduler::Admitted& admitted) {
                    const ObjectMeta& meta = admitted.workload->meta;
                    keys.push_back(key_of(kWorkloads, meta));
                    if (blocks_admission(settings_)) blocks_.put(path_of(meta), {now.wall}, now);
                    decisions_.insert_or_assign(path_of(meta), Unpersisted{.decision = std::move(admitted)});
                  },
-                 [&](Preempted& preempted) { take(std::move(preempted), now, keys); },
-                 [](AwaitedVictim&) {},
-                 [&](Pending& pending) {
-                   if (pending.reason != PendingReason::kNone) take(std::move(pending), now, keys);
+                 [&](scheduler::Preempted& preempted) { take(std::move(preempted), now, keys); },
+                 [](scheduler::AwaitedVictim&) {},
+                 [&](scheduler::Pending& pending) {
+                   if (pending.reason != scheduler::PendingReason::kNone) take(std::move(pending), now, keys);
                  },
              },
              decision);
 }
 
 // An admission that was never written needs no write for its withdrawal.
-void SchedulerDriver::take(Preempted preempted, Now now, std::vector<ObjectKey>& keys) {
+void SchedulerDriver::take(scheduler::Preempted preempted, Now now, std::vector<ObjectKey>& keys) {
   const ObjectMeta& meta = preempted.workload->meta;
   const std::string path = path_of(meta);
   const auto known = decisions_.find(path);
-  if (known == decisions_.end() || !std::holds_alternative<Admitted>(known->second.decision)) {
+  if (known == decisions_.end() || !std::holds_alternative<scheduler::Admitted>(known->second.decision)) {
     keys.push_back(key_of(kWorkloads, meta));
     decisions_.insert_or_assign(path, Unpersisted{.decision = std::move(preempted)});
   } else if (known->second.sent || revocations_left_ == 0) {
@@ -319,11 +320,11 @@ void SchedulerDriver::take(Preempted preempted, Now now, std::vector<ObjectKey>&
 
 // A reason is written when it has not changed for some time. A message with numbers that change all the time is
 // written only now and then.
-void SchedulerDriver::take(Pending pending, Now now, std::vector<ObjectKey>& keys) {
+void SchedulerDriver::take(scheduler::Pending pending, Now now, std::vector<ObjectKey>& keys) {
   const ObjectMeta& meta = pending.workload->meta;
   const std::string path = path_of(meta);
   Unpersisted unpersisted{.decision = Inadmissible{.cluster_queue = std::move(pending.cluster_queue),
-                                                   .reason = std::string(to_text(pending.reason)),
+                                                   .reason = std::string(scheduler::to_text(pending.reason)),
                                                    .message = std::move(pending.message),
                                                    .since = now.monotonic,
                                                    .evaluated = pending.evaluated}};
@@ -350,24 +351,24 @@ const PendingDecision* SchedulerDriver::pending_decision_on(std::string_view ns,
 bool SchedulerDriver::admits(const ObjectKey& key) const {
   if (key.type->plural != kWorkloads.plural) return false;
   const PendingDecision* decision = pending_decision_on(key.ns, key.name);
-  return decision != nullptr && std::holds_alternative<Admitted>(*decision);
+  return decision != nullptr && std::holds_alternative<scheduler::Admitted>(*decision);
 }
 
 void SchedulerDriver::refuse(const ObjectKey& key, Now now) {
   if (key.type->plural != kWorkloads.plural) return;
   const auto decision = decisions_.find(path_of(key.ns, key.name));
   if (decision == decisions_.end()) return;
-  if (std::holds_alternative<Admitted>(decision->second.decision)) blocks_.erase(decision->first);
+  if (std::holds_alternative<scheduler::Admitted>(decision->second.decision)) blocks_.erase(decision->first);
   decisions_.erase(decision);
   scheduler_->roll_back(key.ns, key.name, now);
 }
 
 void SchedulerDriver::forget_unpersisted(Now now) {
   for (const auto& [path, unpersisted] : decisions_) {
-    if (std::holds_alternative<Admitted>(unpersisted.decision)) blocks_.erase(path);
+    if (std::holds_alternative<scheduler::Admitted>(unpersisted.decision)) blocks_.erase(path);
   }
   decisions_.clear();
   scheduler_->roll_back_all(now);
 }
 
-}  // namespace muster
+}  // namespace muster::state

@@ -21,7 +21,7 @@
 #include "scheduler/scheduler.h"
 #include "state/admission_block.h"
 
-namespace muster {
+namespace muster::state {
 
 class ClusterState;
 
@@ -35,7 +35,7 @@ struct Inadmissible {
 
   bool operator==(const Inadmissible&) const = default;
 };
-using PendingDecision = std::variant<Admitted, Preempted, Inadmissible>;
+using PendingDecision = std::variant<scheduler::Admitted, scheduler::Preempted, Inadmissible>;
 
 // What quota is sought for, per pod of each pod set: with the defaults of LimitRanges and RuntimeClasses, and after
 // the transformations that are configured.
@@ -49,7 +49,7 @@ struct QuotaDemand {
   bool can_be_stopped = true;
 };
 QuotaDemand quota_demand_of(const Workload& workload, const ClusterState& state, const QueueSettings& settings);
-SchedulerSettings scheduler_settings_of(const QueueSettings& settings);
+scheduler::SchedulerSettings scheduler_settings_of(const QueueSettings& settings);
 
 // One thread.
 class SchedulerDriver {
@@ -88,7 +88,7 @@ class SchedulerDriver {
   // first moment at which this process knew of it; what was before, by the stamp. Never negative.
   Duration admitted_for(const Workload& workload, Now now) const;
 
-  const Scheduler& scheduler() const { return *scheduler_; }
+  const scheduler::Scheduler& scheduler() const { return *scheduler_; }
 
  private:
   void put_workload(const WorkloadPtr& workload, const ClusterState& state, Now now);
@@ -99,19 +99,19 @@ class SchedulerDriver {
     bool sent = false;
     MonotonicTime sent_at{};
     // An admission that is being written was revoked: to be written once the other is.
-    std::optional<Preempted> then{};
+    std::optional<scheduler::Preempted> then{};
   };
 
-  void take(Decision decision, Now now, std::vector<ObjectKey>& keys);
-  void take(Preempted preempted, Now now, std::vector<ObjectKey>& keys);
-  void take(Pending pending, Now now, std::vector<ObjectKey>& keys);
+  void take(scheduler::Decision decision, Now now, std::vector<ObjectKey>& keys);
+  void take(scheduler::Preempted preempted, Now now, std::vector<ObjectKey>& keys);
+  void take(scheduler::Pending pending, Now now, std::vector<ObjectKey>& keys);
   void advance(const Workload& workload);
   void drop_void_refusals();
   void note_block(const Workload& workload, Now now);
   void note_admission(const Workload& workload, Now now);
 
   QueueSettings settings_;
-  std::unique_ptr<Scheduler> scheduler_;                       // its parts refer to each other
+  std::unique_ptr<scheduler::Scheduler> scheduler_;            // its parts refer to each other
   std::map<std::string, Unpersisted, std::less<>> decisions_;  // by "ns/name"
   // Also of Workloads whose admission is only decided.
   AdmissionBlocks blocks_;
@@ -125,4 +125,4 @@ class SchedulerDriver {
   int revocations_left_ = 0;
 };
 
-}  // namespace muster
+}  // namespace muster::state

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-namespace muster {
+namespace muster::state {
 
 void TemplatePool::intern(const Job& job) {
   share(job.pod_template);
@@ -46,4 +46,4 @@ void TemplatePool::sweep() {
   sweep_at_ = std::max<size_t>(64, 2 * specs_.size());
 }
 
-}  // namespace muster
+}  // namespace muster::state

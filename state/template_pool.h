@@ -12,7 +12,7 @@
 #include "api/pods/queued_pod.h"
 #include "api/workload.h"
 
-namespace muster {
+namespace muster::state {
 
 // Not thread-safe. A spec lives as long as somebody holds it; the pool does not.
 class TemplatePool {
@@ -39,4 +39,4 @@ class TemplatePool {
   size_t sweep_at_ = 64;
 };
 
-}  // namespace muster
+}  // namespace muster::state

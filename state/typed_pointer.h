@@ -5,7 +5,7 @@
 
 #include "api/typed_object.h"
 
-namespace muster {
+namespace muster::state {
 
 // The object of type `Pointer` (WorkloadPtr, JobPtr and so on) that `object` points to. Owned by `*object`; nullptr: no
 // object, or an object of another kind.
@@ -16,4 +16,4 @@ const typename Pointer::element_type* pointer_to(const TypedObject* object) {
   return typed == nullptr ? nullptr : typed->get();
 }
 
-}  // namespace muster
+}  // namespace muster::state

@@ -6,7 +6,7 @@
 #include "base/overloaded.h"
 #include "jobs/job_kind.h"
 
-namespace muster {
+namespace muster::state {
 namespace {
 
 using Found = std::vector<Unsupported>;
@@ -65,7 +65,7 @@ std::string feature_of(std::string_view entry) {
 
 Found in_jobset(const JobSet& jobset, const ReconcilerSettings& settings) {
   Found found = in_managed_job(jobset.meta, jobset.managed_by);
-  if (!settings.native_jobsets || jobset.finished() || !muster::jobset.is_managed_by(jobset.managed_by)) return found;
+  if (!settings.native_jobsets || jobset.finished() || !jobs::jobset.is_managed_by(jobset.managed_by)) return found;
   if (is_outside_webhooks(jobset.meta.ns, settings))
     found.push_back({"namespace", "JobSets in namespace " + jobset.meta.ns +
                                       " pass no webhook of muster, so muster does not run them. Create the JobSet in "
@@ -86,7 +86,7 @@ Found in_jobset(const JobSet& jobset, const ReconcilerSettings& settings) {
 bool can_be_stopped(const Workload& workload, const QueueSettings& settings) {
   const auto& owner = workload.meta.controller;
   if (!owner) return true;
-  const JobKind* kind = find_owner_kind(*owner, settings.rules);
+  const jobs::JobKind* kind = jobs::find_owner_kind(*owner, settings.rules);
   if (kind != nullptr) return kind->is_enabled(settings.rules);
   return settings.rules.is_external(owner->api_version, owner->kind);
 }
@@ -116,4 +116,4 @@ Found unsupported_in(const TypedObject& object, const ReconcilerSettings& settin
                     object);
 }
 
-}  // namespace muster
+}  // namespace muster::state

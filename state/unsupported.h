@@ -10,7 +10,7 @@
 #include "api/config/reconciler_settings.h"
 #include "api/typed_object.h"
 
-namespace muster {
+namespace muster::state {
 
 struct Unsupported {
   std::string what;  // the field or feature: a label of a metric, so one of few
@@ -33,4 +33,4 @@ std::string why_never_admitted(const Workload& workload, const QueueSettings& se
 // muster does not run them.
 bool is_outside_webhooks(std::string_view ns, const ReconcilerSettings& settings);
 
-}  // namespace muster
+}  // namespace muster::state

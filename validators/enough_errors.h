@@ -2,10 +2,10 @@
 
 #include <cstddef>
 
-namespace muster {
+namespace muster::validators {
 
 // A rule that can find as many errors as a large object has items stops at this count: each error needs a message, and
 // no user reads more.
 constexpr size_t kEnoughErrors = 1000;
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -7,7 +7,7 @@
 
 #include "jobs/size_limit.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 bool is_of_webhook(const Validator& validator, const FieldError& error) {
@@ -36,7 +36,7 @@ AdmissionResponse validate(const Review& review, RuleObserver* observer, std::ve
   const AdmissionRequest& request = review.request;
   if (being_deleted(request)) return AdmissionResponse::allowed(request);
 
-  if (auto error = beyond_size_limit(request)) return AdmissionResponse::denied(request, {*std::move(error)});
+  if (auto error = jobs::beyond_size_limit(request)) return AdmissionResponse::denied(request, {*std::move(error)});
 
   FieldErrors errors;
   std::vector<std::string> warnings;
@@ -74,4 +74,4 @@ AdmissionResponse validate_naming_rules(const Review& review, std::vector<std::s
   return validate(review, nullptr, rules);
 }
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -11,7 +11,7 @@
 
 #include "api/review/review.h"
 
-namespace muster {
+namespace muster::validators {
 
 // The place of the rule in Kueue and JobSet, which selects the status code (api/review/admission_review.h): their
 // validating webhooks return 403 Forbidden, and a schema 422 Invalid. The API server checks the schema first, so 422
@@ -46,4 +46,4 @@ AdmissionResponse validate(const Review& review, RuleObserver* observer = nullpt
 // The same, and `rules` gets the name of the rule of each error, in the order of the errors.
 AdmissionResponse validate_naming_rules(const Review& review, std::vector<std::string_view>& rules);
 
-}  // namespace muster
+}  // namespace muster::validators

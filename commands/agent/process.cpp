@@ -22,28 +22,28 @@ double random_share() {
 }
 
 // The kubelet's startup probe asks here: 503 until the workers may start.
-HttpServerOptions probe_listener(const AgentOptions& options) {
-  HttpServerOptions listener;
+server::HttpServerOptions probe_listener(const AgentOptions& options) {
+  server::HttpServerOptions listener;
   listener.bind_address = ":" + std::to_string(options.probe_port);
   listener.workers = 1;
   listener.limits.max_connections = 16;
   return listener;
 }
 
-Routes probe_routes(const AgentOptions& options, const std::atomic<bool>& open) {
-  const auto answer = [&open](const HttpRequest&) {
-    HttpResponse response;
+server::Routes probe_routes(const AgentOptions& options, const std::atomic<bool>& open) {
+  const auto answer = [&open](const server::HttpRequest&) {
+    server::HttpResponse response;
     response.status = open ? 200 : 503;
     response.body = open ? "ok" : "waiting for the other pods of the JobSet\n";
     return response;
   };
-  return {{HttpMethod::kGet, options.probe_path, answer}};
+  return {{server::HttpMethod::kGet, options.probe_path, answer}};
 }
 
 }  // namespace
 
 int run_agent_process(const Say& say) {
-  const sigset_t signals = block_signals({SIGTERM, SIGINT});
+  const sigset_t signals = commands::block_signals({SIGTERM, SIGINT});
   const auto refuse = [&](const std::string& why) {
     say(why);
     return kWrongEnvironment;
@@ -56,12 +56,12 @@ int run_agent_process(const Say& say) {
   kube::KubeObserver silent;
   const kube::Timing timing{system_clock(), kube::system_sleeper(), random_share};
   kube::ClientOptions client_options;
-  client_options.user_agent = kube::user_agent(kVersion, kCommit) + " in-place-restart-agent";
+  client_options.user_agent = kube::user_agent(runtime::kVersion, runtime::kCommit) + " in-place-restart-agent";
   auto client = kube::KubeClient::make(*std::move(access), std::move(client_options), timing, silent);
   if (!client) return refuse(client.error().message);
 
   std::atomic<bool> open = false;
-  HttpServer probe(probe_listener(*options), probe_routes(*options, open));
+  server::HttpServer probe(probe_listener(*options), probe_routes(*options, open));
   if (auto started = probe.start(); !started) return refuse("startup probe: " + started.error().message);
 
   std::stop_source stopping;

@@ -13,7 +13,7 @@
 #include "commands/kubectl/reader.h"
 #include "commands/terminal/signals.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 constexpr size_t kTokenBytes = 32;
@@ -65,4 +65,4 @@ int dashboard(const DashboardOptions& options, std::ostream& out, std::ostream& 
   return 0;
 }
 
-}  // namespace muster
+}  // namespace muster::commands

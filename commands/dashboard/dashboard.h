@@ -11,7 +11,7 @@ namespace CLI {
 class App;
 }
 
-namespace muster {
+namespace muster::commands {
 
 struct DashboardOptions {
   ClusterFlags cluster{};
@@ -24,4 +24,4 @@ void add_dashboard(CLI::App& app, DashboardOptions& options);
 // Prints the address and serves until SIGINT or SIGTERM. Returns the exit code: 0 ended by a signal, 1 not possible.
 int dashboard(const DashboardOptions& options, std::ostream& out, std::ostream& err);
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -5,8 +5,8 @@
 
 #include "api/embedded.h"
 
-namespace muster {
+namespace muster::commands {
 
 std::span<const EmbeddedFile> dashboard_files();
 
-}  // namespace muster
+}  // namespace muster::commands

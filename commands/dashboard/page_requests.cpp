@@ -14,7 +14,7 @@
 #include "server/page_files.h"
 #include "server/request_query.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 using nlohmann::json;
@@ -47,18 +47,18 @@ const PageList* find_list(std::string_view name) {
 }
 
 PageAnswer answer_list(const PageList& list, const std::string& query, PageSource& source) {
-  const auto values = parse_query(query, list.parameters);
+  const auto values = server::parse_query(query, list.parameters);
   if (!values) return refuse(400, values.error().message);
-  const auto limit = number_of(*values, "limit", WorkloadFilter::kDefaultLimit);
-  const auto offset = number_of(*values, "offset", 0);
+  const auto limit = server::number_of(*values, "limit", explain::WorkloadFilter::kDefaultLimit);
+  const auto offset = server::number_of(*values, "offset", 0);
   if (!limit || !offset) return refuse(400, (limit ? offset : limit).error().message);
   ListQuestion question{.kind = list.kind,
-                        .ns = value_of(*values, "namespace"),
-                        .local_queue = value_of(*values, "queue"),
-                        .cluster_queue = value_of(*values, "clusterQueue"),
-                        .resource = value_of(*values, "resource")};
+                        .ns = server::value_of(*values, "namespace"),
+                        .local_queue = server::value_of(*values, "queue"),
+                        .cluster_queue = server::value_of(*values, "clusterQueue"),
+                        .resource = server::value_of(*values, "resource")};
   if (list.kind == ListKind::kWorkloadList) {
-    question.limit = std::clamp<int64_t>(*limit, 1, WorkloadFilter::kMostLimit);
+    question.limit = std::clamp<int64_t>(*limit, 1, explain::WorkloadFilter::kMostLimit);
     question.offset = *offset;
   }
   auto fetched = source.list(question);
@@ -68,10 +68,10 @@ PageAnswer answer_list(const PageList& list, const std::string& query, PageSourc
 }
 
 PageAnswer answer_explanation(const std::string& query, PageSource& source) {
-  const auto values = parse_query(query, {"namespace", "kind", "name"});
+  const auto values = server::parse_query(query, {"namespace", "kind", "name"});
   if (!values) return refuse(400, values.error().message);
-  const std::string kind = value_of(*values, "kind"), ns = value_of(*values, "namespace"),
-                    name = value_of(*values, "name");
+  const std::string kind = server::value_of(*values, "kind"), ns = server::value_of(*values, "namespace"),
+                    name = server::value_of(*values, "name");
   const ResourceType* type = explainable_type(kind);
   if (type == nullptr) return refuse(400, "kind is job, jobset or workload, and not \"" + kind + "\"");
   if (!is_dns1123_label(ns).empty()) return refuse(400, "no namespace can be named \"" + ns + "\"");
@@ -106,10 +106,10 @@ PageAnswer answer_page_request(const PageRequest& request, const PageSettings& s
   if (path.size() < 2 || end == std::string_view::npos || !is_token(path.substr(1, end - 1), settings.token))
     return refuse(404, "open the address that muster dashboard has printed");
   const std::string_view rest = path.substr(end + 1);
-  if (const auto file = find_page_file(dashboard_files(), rest))
+  if (const auto file = server::find_page_file(dashboard_files(), rest))
     return {200, std::string(file->content_type), std::string(file->text)};
   if (rest == "api/context")
-    return answer_with({{"namespace", settings.ns}, {"server", settings.server}, {"version", kVersion}});
+    return answer_with({{"namespace", settings.ns}, {"server", settings.server}, {"version", runtime::kVersion}});
   if (rest == "api/explain") return answer_explanation(request.query, source);
   if (rest.starts_with("api/")) {
     if (const PageList* list = find_list(rest.substr(4))) return answer_list(*list, request.query, source);
@@ -117,4 +117,4 @@ PageAnswer answer_page_request(const PageRequest& request, const PageSettings& s
   return refuse(404, "there is no such page");
 }
 
-}  // namespace muster
+}  // namespace muster::commands

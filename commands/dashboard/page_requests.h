@@ -14,7 +14,7 @@
 
 #include "commands/dashboard/page_source.h"
 
-namespace muster {
+namespace muster::commands {
 
 struct PageSettings {
   std::string token;   // of the path; [0-9a-f]
@@ -35,4 +35,4 @@ struct PageAnswer {
 
 PageAnswer answer_page_request(const PageRequest& request, const PageSettings& settings, PageSource& source);
 
-}  // namespace muster
+}  // namespace muster::commands

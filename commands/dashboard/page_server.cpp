@@ -6,7 +6,7 @@
 
 #include "server/page_files.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 constexpr const char* kLoopback = "127.0.0.1";
@@ -25,7 +25,7 @@ PageServer::PageServer(PageSettings settings, PageSource& source)
   server.new_task_queue = [] { return new httplib::ThreadPool(kWorkers); };
   server.set_payload_max_length(0);
   httplib::Headers headers;
-  for (const HttpHeader& header : page_headers()) headers.emplace(header.name, header.value);
+  for (const server::HttpHeader& header : server::page_headers()) headers.emplace(header.name, header.value);
   server.set_default_headers(std::move(headers));
   // Runs before httplib looks for routes: one function checks every method and path.
   server.set_pre_routing_handler([this, &source](const httplib::Request& request, httplib::Response& response) {
@@ -69,4 +69,4 @@ void PageServer::stop() {
   parts_->server.stop();
 }
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -6,7 +6,7 @@
 #include "base/result.h"
 #include "commands/dashboard/page_requests.h"
 
-namespace muster {
+namespace muster::commands {
 
 class PageServer {
  public:
@@ -29,4 +29,4 @@ class PageServer {
   std::unique_ptr<Parts> parts_;
 };
 
-}  // namespace muster
+}  // namespace muster::commands

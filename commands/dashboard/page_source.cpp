@@ -5,7 +5,7 @@
 
 #include "commands/explain/fetch_explanation.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 constexpr Duration kKeep = std::chrono::seconds(1);
@@ -38,4 +38,4 @@ Result<nlohmann::json> ClusterPageSource::explain(const ObjectKey& key) {
   return to_json(*answer);
 }
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -13,7 +13,7 @@
 #include "commands/kubectl/lists.h"
 #include "commands/kubectl/reader.h"
 
-namespace muster {
+namespace muster::commands {
 
 class PageSource {
  public:
@@ -47,4 +47,4 @@ class ClusterPageSource final : public PageSource {
   std::map<std::string, Kept> kept_ GUARDED_BY(mutex_);
 };
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -15,7 +15,7 @@
 #include "commands/kubectl/reader.h"
 #include "commands/terminal/cli_choice.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 constexpr Duration kWatchInterval = std::chrono::seconds(2);
@@ -221,4 +221,4 @@ int history(const ExplainOptions& options, std::ostream& out, std::ostream& err)
   return answer->timeline.empty() ? kExplainNoAnswer : kExplainAnswered;
 }
 
-}  // namespace muster
+}  // namespace muster::commands

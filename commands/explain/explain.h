@@ -16,7 +16,7 @@ namespace CLI {
 class App;
 }
 
-namespace muster {
+namespace muster::commands {
 
 enum class ExplainFormat { kText, kJson };
 
@@ -41,4 +41,4 @@ int explain(const ExplainOptions& options, std::ostream& out, std::ostream& err)
 void add_history(CLI::App& app, ExplainOptions& options);
 int history(const ExplainOptions& options, std::ostream& out, std::ostream& err);
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -7,7 +7,7 @@
 #include "commands/kubectl/local_reading.h"
 #include "explain/explain.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 // Whether a reason rests on a kind that could not be read.
@@ -50,11 +50,11 @@ Result<ExplainReply> explain_locally(kube::KubeApi& api, const ObjectKey& key, c
   LocalReading reading(settings);
   const auto wanted = [](const ResourceType&) { return true; };
   if (auto read = reading.read(api, *key.type, key.ns, wanted, clock.now()); !read) return fail(read.error().message);
-  const Engine& engine = reading.engine();
-  ExplainReply reply = explain(key, {engine.state(), engine.decisions(), settings, clock.now()}, false);
+  const engine::Engine& engine = reading.engine();
+  ExplainReply reply = explain::explain(key, {engine.state(), engine.decisions(), settings, clock.now()}, false);
   if (is_guess(reply.reason, reading.missing())) admit_ignorance(reply);
   reply.notes = reading.notes();
   return reply;
 }
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -9,7 +9,7 @@
 #include "kube/api.h"
 #include "reconcilers/reconciler.h"
 
-namespace muster {
+namespace muster::commands {
 
 // What the user may not list is named in the answer's notes; where it could have been the
 // reason, the answer does not pretend to know. An error when the object's own kind and
@@ -17,4 +17,4 @@ namespace muster {
 Result<ExplainReply> explain_locally(kube::KubeApi& api, const ObjectKey& key, const ReconcilerSettings& settings,
                                      const Clock& clock);
 
-}  // namespace muster
+}  // namespace muster::commands

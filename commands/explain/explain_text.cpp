@@ -5,7 +5,7 @@
 
 #include "commands/terminal/text_table.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 constexpr size_t kMostRows = 20;
@@ -114,4 +114,4 @@ std::string history_text(const ExplainReply& explained) {
   return text;
 }
 
-}  // namespace muster
+}  // namespace muster::commands

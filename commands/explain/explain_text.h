@@ -5,10 +5,10 @@
 
 #include "api/explained.h"
 
-namespace muster {
+namespace muster::commands {
 
 std::string explain_text(const ExplainReply& explained);
 // What has happened to it, all of it, one moment in a line.
 std::string history_text(const ExplainReply& explained);
 
-}  // namespace muster
+}  // namespace muster::commands

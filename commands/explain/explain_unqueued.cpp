@@ -8,7 +8,7 @@
 #include "jobs/job_kind.h"
 #include "jobs/workload_name.h"
 
-namespace muster {
+namespace muster::commands {
 
 using nlohmann::json;
 
@@ -16,15 +16,16 @@ namespace {
 
 // muster's webhook gives a pod this label.
 bool is_queued_pod(const UnqueuedKind& kind, const json& pod) {
-  return kind.framework == plain_pod.framework && pod.is_object() && label(pod, kManagedLabel) == kManagedLabelValue;
+  return kind.framework == jobs::plain_pod.framework && pod.is_object() &&
+         label(pod, kManagedLabel) == kManagedLabelValue;
 }
 
 std::string workload_of_pod(const json& pod) {
   for (const auto& group : {label(pod, kPodGroupName), annotation(pod, kPodGroupName)})
     if (group) return std::string(*group);
   const json& metadata = object_at(pod, {"metadata"});
-  return workload_name({"", "Pod", string_at(metadata, {"name"}), string_at(metadata, {"uid"})}, "",
-                       max_workload_name(RuleSettings{}));
+  return jobs::workload_name({"", "Pod", string_at(metadata, {"name"}), string_at(metadata, {"uid"})}, "",
+                             jobs::max_workload_name(RuleSettings{}));
 }
 
 // The part that the pod alone shows; the state of its Workload is requested there.
@@ -47,30 +48,31 @@ void tell_of_pod(const json& pod, ExplainReply& reply) {
 
 // muster's webhook has marked the pod templates.
 bool is_queued_set(const UnqueuedKind& kind, const json& object) {
-  const JobKind* known = find_job_kind(kind.group, kind.kind);
+  const jobs::JobKind* known = jobs::find_job_kind(kind.group, kind.kind);
   if (known == nullptr || !known->is_serving() || !object.is_object()) return false;
-  for (const ConstPodTemplateRef& each : known->read_pod_templates(object)) {
+  for (const jobs::ConstPodTemplateRef& each : known->read_pod_templates(object)) {
     if (annotation(*each.template_json, kSuspendingParent)) return true;
   }
   return false;
 }
 
 void tell_of_set(const UnqueuedKind& kind, const json& object, ExplainReply& reply) {
-  const JobKind* known = find_job_kind(kind.group, kind.kind);
+  const jobs::JobKind* known = jobs::find_job_kind(kind.group, kind.kind);
   const auto ask = [&](const std::string& what) {
     reply.change.push_back("Ask about " + what + " -n " + reply.ns + ".");
   };
   const auto workload = [&](const std::string& owner) {
     const std::string_view uid = string_at(object, {"metadata", "uid"});
-    return "workload/" + workload_name({kind.group, kind.kind, owner, uid}, "", max_workload_name(RuleSettings{}));
+    return "workload/" +
+           jobs::workload_name({kind.group, kind.kind, owner, uid}, "", jobs::max_workload_name(RuleSettings{}));
   };
-  if (known == &deployment) {
+  if (known == &jobs::deployment) {
     reply.say("QueuedAsPods", reply.subject() + " is queued pod by pod: each has a Workload.");
     return ask("one of its pods: muster explain pod/NAME");
   }
   reply.say("QueuedAsWorkload", reply.subject() + " waits or runs as " +
-                                    (known == &stateful_set ? "its Workload." : "the Workloads of its groups."));
-  if (known == &stateful_set) return ask("that one: muster explain " + workload(reply.name));
+                                    (known == &jobs::stateful_set ? "its Workload." : "the Workloads of its groups."));
+  if (known == &jobs::stateful_set) return ask("that one: muster explain " + workload(reply.name));
   const int64_t groups = int_at(object, {"spec", "replicas"}).value_or(1);
   reply.because.push_back("It has " + std::to_string(groups) + " groups, each of which is admitted as a whole.");
   ask("one of them; the first is: muster explain " + workload(reply.name + "-0"));
@@ -118,4 +120,4 @@ ExplainReply ask_about_unqueued(kube::KubeApi& api, const UnqueuedKind& kind, co
   return reply;
 }
 
-}  // namespace muster
+}  // namespace muster::commands

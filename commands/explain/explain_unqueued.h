@@ -9,7 +9,7 @@
 #include "api/unqueued_kinds.h"
 #include "kube/api.h"
 
-namespace muster {
+namespace muster::commands {
 
 // Pure. `object` is null when it could not be read; `why_not` says why then.
 ExplainReply explain_unqueued(const UnqueuedKind& kind, const std::string& ns, const std::string& name,
@@ -20,4 +20,4 @@ ExplainReply explain_unqueued(const UnqueuedKind& kind, const std::string& ns, c
 ExplainReply ask_about_unqueued(kube::KubeApi& api, const UnqueuedKind& kind, const std::string& ns,
                                 const std::string& name);
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -7,7 +7,7 @@
 #include "commands/explain/explain_local.h"
 #include "server/explain_route.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 Result<ExplainReply> look_here(MusterReader& reader, const ObjectKey& key) {
@@ -17,7 +17,7 @@ Result<ExplainReply> look_here(MusterReader& reader, const ObjectKey& key) {
 }
 
 Result<ExplainReply, NoAnswer> ask_muster(MusterReader& reader, const ObjectKey& key) {
-  auto answer = reader.ask(explain_path(key), {}, key.ns);
+  auto answer = reader.ask(server::explain_path(key), {}, key.ns);
   if (!answer) return fail_with(answer.error());
   auto explained = read_explained(*answer);
   if (!explained) return fail_with(NoAnswer{explained.error().message, true});
@@ -31,4 +31,4 @@ Result<ExplainReply> fetch_explanation(MusterReader& reader, const ObjectKey& ke
       local, [&] { return ask_muster(reader, key); }, [&] { return look_here(reader, key); });
 }
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -6,9 +6,9 @@
 #include "base/result.h"
 #include "commands/kubectl/reader.h"
 
-namespace muster {
+namespace muster::commands {
 
 // `local`: muster is not asked. The answer's notes say where it comes from.
 Result<ExplainReply> fetch_explanation(MusterReader& reader, const ObjectKey& key, bool local);
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -8,7 +8,7 @@
 #include "api/meta/time.h"
 #include "commands/terminal/cli_choice.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 // As in kubectl: a number means seconds, and 0 means no limit.
@@ -67,4 +67,4 @@ void add_reader_flags(CLI::App& command, ClusterFlags& flags) {
   command.add_option("--server-ca", flags.server_ca, "Certificates to trust for --server")->type_name("FILE");
 }
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -12,7 +12,7 @@ namespace CLI {
 class App;
 }
 
-namespace muster {
+namespace muster::commands {
 
 struct ClusterFlags {
   std::string kubeconfig{}, context{};
@@ -24,8 +24,8 @@ struct ClusterFlags {
   bool local = false;         // muster is not asked
   std::string config_file{};  // muster's, for an answer that is found here
   // How muster is reached: its Service, or a URL of its metrics listener.
-  std::string muster_namespace{kDefaultNamespace};
-  std::string service{kMetricsServiceName};
+  std::string muster_namespace{manifests::kDefaultNamespace};
+  std::string service{manifests::kMetricsServiceName};
   // In whose name muster is asked: a service account; empty: see explain_token.h.
   std::string service_account{};
   std::string server{};
@@ -37,4 +37,4 @@ void add_cluster_flags(CLI::App& command, ClusterFlags& flags);
 // --local, --config, and how muster is reached.
 void add_reader_flags(CLI::App& command, ClusterFlags& flags);
 
-}  // namespace muster
+}  // namespace muster::commands

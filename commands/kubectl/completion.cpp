@@ -10,7 +10,7 @@
 #include "commands/kubectl/reader.h"
 #include "commands/kubectl/stop_command.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -209,4 +209,4 @@ Result<std::string> completion_script(std::string_view shell) {
   return std::string(found->second);
 }
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -15,7 +15,7 @@ namespace CLI {
 class App;
 }
 
-namespace muster {
+namespace muster::commands {
 
 // Names of objects of a kind, as far as they can be had quickly; `words` are the command line, for its flags.
 using NamesOf =
@@ -31,4 +31,4 @@ std::vector<std::string> names_from_cluster(const ResourceType& type, const std:
 // The script of a shell.
 Result<std::string> completion_script(std::string_view shell);
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -12,7 +12,7 @@
 #include "commands/kubectl/reader.h"
 #include "commands/terminal/cli_choice.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 using nlohmann::json;
@@ -284,4 +284,4 @@ int create(const std::string& chosen, const CreateOptions& options, std::ostream
   return 0;
 }
 
-}  // namespace muster
+}  // namespace muster::commands

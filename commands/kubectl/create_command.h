@@ -13,7 +13,7 @@ namespace CLI {
 class App;
 }
 
-namespace muster {
+namespace muster::commands {
 
 struct CreateOptions {
   ClusterFlags cluster{};
@@ -44,4 +44,4 @@ Result<nlohmann::json> cluster_queue_of(const CreateOptions& options);
 nlohmann::json local_queue_of(const CreateOptions& options, const std::string& ns);
 Result<nlohmann::json> flavor_of(const CreateOptions& options);
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -4,7 +4,7 @@
 
 #include "commands/terminal/cli_choice.h"
 
-namespace muster {
+namespace muster::commands {
 
 Result<DryRun> parse_dry_run(std::string_view text) {
   if (text.empty() || text == "none") return DryRun::kNone;
@@ -30,4 +30,4 @@ std::string suffix_of(DryRun dry_run) {
   return dry_run == DryRun::kServer ? " (server dry run)" : "";
 }
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -10,7 +10,7 @@ namespace CLI {
 class App;
 }
 
-namespace muster {
+namespace muster::commands {
 
 enum class DryRun { kNone, kClient, kServer };
 Result<DryRun> parse_dry_run(std::string_view text);
@@ -21,4 +21,4 @@ DryRun dry_run_of(const std::string& text);
 // " (dry run)", " (server dry run)" or nothing.
 std::string suffix_of(DryRun dry_run);
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -6,7 +6,7 @@
 #include "api/codec/json.h"
 #include "manifests/names.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 using nlohmann::json;
@@ -49,7 +49,7 @@ std::vector<Account> candidates(kube::KubeApi& api, const std::string& account, 
   if (!account.empty()) return {{ns, account}};
   std::vector<Account> accounts;
   if (Account own = caller(api); !own.name.empty()) accounts.push_back(std::move(own));
-  accounts.push_back({ns, std::string(kExplainAccountName)});
+  accounts.push_back({ns, std::string(manifests::kExplainAccountName)});
   return accounts;
 }
 
@@ -58,7 +58,7 @@ std::vector<Account> candidates(kube::KubeApi& api, const std::string& account, 
 Result<ExplainToken> make_explain_token(kube::KubeApi& api, const std::string& account, const std::string& ns) {
   const json request = {{"apiVersion", "authentication.k8s.io/v1"},
                         {"kind", "TokenRequest"},
-                        {"spec", {{"audiences", {kExplainAudience}}, {"expirationSeconds", kSeconds}}}};
+                        {"spec", {{"audiences", {manifests::kExplainAudience}}, {"expirationSeconds", kSeconds}}}};
   std::string why;
   for (const Account& each : candidates(api, account, ns)) {
     const auto answer =
@@ -76,4 +76,4 @@ Result<ExplainToken> make_explain_token(kube::KubeApi& api, const std::string& a
       why);
 }
 
-}  // namespace muster
+}  // namespace muster::commands

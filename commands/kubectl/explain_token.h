@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "kube/api.h"
 
-namespace muster {
+namespace muster::commands {
 
 // Of a request through the API server's proxy, which removes the Authorization header.
 inline constexpr const char* kExplainTokenHeader = "X-Muster-Token";
@@ -24,4 +24,4 @@ struct ExplainToken {
 // it. The error says what is missing.
 Result<ExplainToken> make_explain_token(kube::KubeApi& api, const std::string& account, const std::string& ns);
 
-}  // namespace muster
+}  // namespace muster::commands

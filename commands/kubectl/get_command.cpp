@@ -12,7 +12,7 @@
 #include "base/did_you_mean.h"
 #include "commands/terminal/cli_choice.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 using nlohmann::json;
@@ -279,4 +279,4 @@ int who(const GetOptions& options, std::ostream& out, std::ostream& err) {
   return 0;
 }
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -12,7 +12,7 @@ namespace CLI {
 class App;
 }
 
-namespace muster {
+namespace muster::commands {
 
 struct GetOptions {
   ClusterFlags cluster{};
@@ -47,4 +47,4 @@ std::optional<GetKind> find_get_kind(std::string_view word);
 // The names in the plural, for messages and completion.
 const std::vector<std::string>& get_kinds();
 
-}  // namespace muster
+}  // namespace muster::commands

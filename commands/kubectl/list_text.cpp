@@ -12,7 +12,7 @@
 #include "api/start_estimate.h"
 #include "base/did_you_mean.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 using nlohmann::json;
@@ -285,4 +285,4 @@ std::vector<TableRow> changed_rows(const std::vector<TableRow>& before, const st
   return changed;
 }
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -11,7 +11,7 @@
 #include "commands/kubectl/lists.h"
 #include "commands/terminal/text_table.h"
 
-namespace muster {
+namespace muster::commands {
 
 enum class ListFormat { kTable, kWide, kJson, kYaml, kName };
 Result<ListFormat> parse_list_format(std::string_view text);
@@ -35,4 +35,4 @@ std::string tree_text(const nlohmann::json& cohorts, const nlohmann::json& clust
 // `key_columns` cells.
 std::vector<TableRow> changed_rows(const std::vector<TableRow>& before, const std::vector<TableRow>& after);
 
-}  // namespace muster
+}  // namespace muster::commands

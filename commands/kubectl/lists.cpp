@@ -11,7 +11,7 @@
 #include "explain/lists/workload_list.h"
 #include "server/lists_route.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 using nlohmann::json;
@@ -19,17 +19,17 @@ using nlohmann::json;
 std::string path_of_list(ListKind kind) {
   switch (kind) {
     case ListKind::kWorkloadList:
-      return std::string(kListsPath) + "workloads";
+      return std::string(server::kListsPath) + "workloads";
     case ListKind::kLocalQueueList:
-      return std::string(kListsPath) + "localqueues";
+      return std::string(server::kListsPath) + "localqueues";
     case ListKind::kClusterQueueList:
-      return std::string(kListsPath) + "clusterqueues";
+      return std::string(server::kListsPath) + "clusterqueues";
     case ListKind::kCohortList:
-      return std::string(kListsPath) + "cohorts";
+      return std::string(server::kListsPath) + "cohorts";
     case ListKind::kHolderList:
-      return std::string(kListsPath) + "holders";
+      return std::string(server::kListsPath) + "holders";
     case ListKind::kUsage:
-      return std::string(kListsPath) + "usage";
+      return std::string(server::kListsPath) + "usage";
   }
   return "";
 }
@@ -55,7 +55,7 @@ Result<json, NoAnswer> ask_for_part(MusterReader& reader, const ListQuestion& qu
   }
   auto part = reader.ask(path_of_list(question.kind), query, question.ns.empty() ? reader.ns() : question.ns);
   if (!part) return fail_with(part.error());
-  if (!part->is_object() || string_at(*part, {"apiVersion"}) != kListsApiVersion)
+  if (!part->is_object() || string_at(*part, {"apiVersion"}) != explain::kListsApiVersion)
     return fail_with(NoAnswer{"this muster does not serve lists", true});
   return part;
 }
@@ -65,7 +65,7 @@ Result<json, NoAnswer> ask_muster(MusterReader& reader, const ListQuestion& ques
   if (question.limit > 0) return ask_for_part(reader, question, question.limit, question.offset);
   json all;
   for (int64_t got = 0;;) {
-    auto part = ask_for_part(reader, question, WorkloadFilter::kMostLimit, got);
+    auto part = ask_for_part(reader, question, explain::WorkloadFilter::kMostLimit, got);
     if (!part) return part;
     const json items = array_at(*part, {"items"});
     const int64_t remaining = int_at(*part, {"metadata", "remaining"}).value_or(0);
@@ -94,24 +94,25 @@ const ResourceType& type_of(ListKind kind) {
   return kind == ListKind::kCohortList ? kCohorts : kWorkloads;
 }
 
-Result<json> make_list(const QueueSnapshot& snapshot, const ListQuestion& question) {
+Result<json> make_list(const explain::QueueSnapshot& snapshot, const ListQuestion& question) {
   switch (question.kind) {
     case ListKind::kWorkloadList:
-      return workload_list(snapshot, {.ns = question.ns,
-                                      .local_queue = question.local_queue,
-                                      .cluster_queue = question.cluster_queue,
-                                      .limit = question.limit > 0 ? question.limit : INT64_MAX,
-                                      .offset = question.offset});
+      return explain::workload_list(snapshot, {.ns = question.ns,
+                                               .local_queue = question.local_queue,
+                                               .cluster_queue = question.cluster_queue,
+                                               .limit = question.limit > 0 ? question.limit : INT64_MAX,
+                                               .offset = question.offset});
     case ListKind::kLocalQueueList:
-      return local_queue_list(snapshot, question.ns);
+      return explain::local_queue_list(snapshot, question.ns);
     case ListKind::kClusterQueueList:
-      return cluster_queue_list(snapshot);
+      return explain::cluster_queue_list(snapshot);
     case ListKind::kCohortList:
-      return cohort_list(snapshot);
+      return explain::cohort_list(snapshot);
     case ListKind::kHolderList:
       // A user who can list these objects can see their names.
-      return holder_list(snapshot, {question.resource, question.cluster_queue, question.ns, question.local_queue},
-                         [](const std::string&) { return true; });
+      return explain::holder_list(snapshot,
+                                  {question.resource, question.cluster_queue, question.ns, question.local_queue},
+                                  [](const std::string&) { return true; });
     case ListKind::kUsage:
       break;
   }
@@ -130,8 +131,9 @@ Result<FetchedList> look_here(MusterReader& reader, const ListQuestion& question
   if (question.ns.empty() && reading.partial().contains(type_of(question.kind).plural))
     return fail("you cannot list " + std::string(type_of(question.kind).plural) +
                 " in all namespaces; name one with -n");
-  const Engine& engine = reading.engine();
-  auto list = make_list(QueueSnapshot(take_queue_listing(engine.state(), engine.decisions(), false, now)), question);
+  const engine::Engine& engine = reading.engine();
+  auto list = make_list(
+      explain::QueueSnapshot(explain::take_queue_listing(engine.state(), engine.decisions(), false, now)), question);
   if (!list) return fail(list.error().message);
   return FetchedList{std::move(*list), reading.notes()};
 }
@@ -149,4 +151,4 @@ Result<FetchedList> fetch_list(MusterReader& reader, const ListQuestion& questio
   return ask_or_look_here<FetchedList>(local, ask, [&] { return look_here(reader, question); });
 }
 
-}  // namespace muster
+}  // namespace muster::commands

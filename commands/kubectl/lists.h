@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "commands/kubectl/reader.h"
 
-namespace muster {
+namespace muster::commands {
 
 enum class ListKind { kWorkloadList, kLocalQueueList, kClusterQueueList, kCohortList, kHolderList, kUsage };
 
@@ -30,4 +30,4 @@ struct FetchedList {
 
 Result<FetchedList> fetch_list(MusterReader& reader, const ListQuestion& question, bool local);
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -5,7 +5,7 @@
 
 #include "api/watched_kinds.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 using nlohmann::json;
@@ -55,7 +55,7 @@ Outcome<> LocalReading::read(kube::KubeApi& api, const ResourceType& asked, cons
   for (const WatchedKind& kind : watched_kinds()) {
     const ResourceType& type = *kind.type;
     if (!wanted(type)) {
-      engine_.apply(KindListed{&type, {}, 0}, now);
+      engine_.apply(engine::KindListed{&type, {}, 0}, now);
       continue;
     }
     auto listed = list(api, kind, "");
@@ -64,7 +64,7 @@ Outcome<> LocalReading::read(kube::KubeApi& api, const ResourceType& asked, cons
       listed = list(api, kind, ns);
     }
     if (listed) {
-      engine_.apply(KindListed{&type, std::move(listed->objects), read_version(listed->version)}, now);
+      engine_.apply(engine::KindListed{&type, std::move(listed->objects), read_version(listed->version)}, now);
       continue;
     }
     const kube::StatusError& error = listed.error();
@@ -78,7 +78,7 @@ Outcome<> LocalReading::read(kube::KubeApi& api, const ResourceType& asked, cons
     }
     std::vector<TypedObject> objects;
     if (error.forbidden() && type.plural == kNamespaces.plural) objects.push_back(own_namespace(api, ns));
-    engine_.apply(KindListed{&type, std::move(objects), 0}, now);
+    engine_.apply(engine::KindListed{&type, std::move(objects), 0}, now);
   }
   engine_.plan(now);
   return Done{};
@@ -94,4 +94,4 @@ std::vector<std::string> LocalReading::notes() const {
   return notes;
 }
 
-}  // namespace muster
+}  // namespace muster::commands

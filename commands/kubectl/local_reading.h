@@ -13,7 +13,7 @@
 #include "engine/engine.h"
 #include "kube/api.h"
 
-namespace muster {
+namespace muster::commands {
 
 class LocalReading {
  public:
@@ -25,7 +25,7 @@ class LocalReading {
   Outcome<> read(kube::KubeApi& api, const ResourceType& asked, const std::string& ns,
                  const std::function<bool(const ResourceType&)>& wanted, Now now);
 
-  const Engine& engine() const { return engine_; }
+  const engine::Engine& engine() const { return engine_; }
   // Plurals of what could not be read at all, and of what only in the namespace.
   const std::set<std::string_view>& missing() const { return missing_; }
   const std::set<std::string_view>& partial() const { return partial_; }
@@ -33,9 +33,9 @@ class LocalReading {
   std::vector<std::string> notes() const;
 
  private:
-  Engine engine_;
+  engine::Engine engine_;
   std::string ns_;
   std::set<std::string_view> missing_, partial_;
 };
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -8,7 +8,7 @@
 #include "runtime/load_settings.h"
 #include "runtime/version.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 // The token is valid for ten minutes; a watch gets a new token in time.
@@ -42,7 +42,7 @@ Result<std::unique_ptr<MusterReader>> MusterReader::connect(const ClusterFlags& 
 
 Result<std::unique_ptr<kube::KubeClient>> MusterReader::make_client(kube::ClusterAccess access) {
   kube::ClientOptions options;
-  options.user_agent = kube::user_agent(kVersion, kCommit);
+  options.user_agent = kube::user_agent(runtime::kVersion, runtime::kCommit);
   options.request_timeout = flags_.request_timeout;
   return kube::KubeClient::make(std::move(access), std::move(options),
                                 {system_clock(), kube::system_sleeper(), [] { return 0.5; }}, observer_);
@@ -69,7 +69,7 @@ Result<nlohmann::json, NoAnswer> MusterReader::ask(const std::string& path, cons
 
 kube::KubeApi::Answer MusterReader::ask_through_proxy(kube::KubeRequest request, const std::string& token) {
   request.path = "/api/v1/namespaces/" + flags_.muster_namespace + "/services/https:" + flags_.service + ":" +
-                 std::string(kMetricsPortName) + "/proxy" + request.path;
+                 std::string(manifests::kMetricsPortName) + "/proxy" + request.path;
   request.headers = {{kExplainTokenHeader, token}};
   return client_->send(request, {});
 }
@@ -86,12 +86,12 @@ kube::KubeApi::Answer MusterReader::ask_directly(const kube::KubeRequest& reques
 }
 
 Result<ReconcilerSettings> MusterReader::settings() const {
-  SettingsFlags flags;
+  runtime::SettingsFlags flags;
   flags.config_file = flags_.config_file;
-  auto settings = load_settings(flags, flags_.muster_namespace);
+  auto settings = runtime::load_settings(flags, flags_.muster_namespace);
   if (!settings) return fail(settings.error().message);
   const bool native = settings->configuration.muster.jobset_controller == JobSetController::kNative;
-  return reconciler_settings_of(*settings, native, flags_.muster_namespace);
+  return runtime::reconciler_settings_of(*settings, native, flags_.muster_namespace);
 }
 
-}  // namespace muster
+}  // namespace muster::commands

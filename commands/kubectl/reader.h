@@ -15,7 +15,7 @@
 #include "kube/client.h"
 #include "reconcilers/reconciler.h"
 
-namespace muster {
+namespace muster::commands {
 
 // No answer, and whether it is worth looking for one in what the person may list.
 struct NoAnswer {
@@ -74,4 +74,4 @@ Result<Answer> ask_or_look_here(bool local, const std::function<Result<Answer, N
   return found;
 }
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -11,7 +11,7 @@
 #include "commands/kubectl/lists.h"
 #include "commands/terminal/cli_choice.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 using nlohmann::json;
@@ -162,4 +162,4 @@ int resume_queue(const StopOptions& options, std::ostream& out, std::ostream& er
   return change(options, false, out, err);
 }
 
-}  // namespace muster
+}  // namespace muster::commands

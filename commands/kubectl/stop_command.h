@@ -15,7 +15,7 @@ namespace CLI {
 class App;
 }
 
-namespace muster {
+namespace muster::commands {
 
 struct StopOptions {
   ClusterFlags cluster{};
@@ -40,4 +40,4 @@ nlohmann::json resume_patch(const ResourceType& type);
 // "namespace/name" of those in a list of Workloads that a stop evicts: that hold quota and are not evicted yet.
 std::vector<std::string> evicted_by_stop(const nlohmann::json& workloads, std::string_view only_workload);
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -7,7 +7,7 @@
 #include "api/codec/json.h"
 #include "commands/kubectl/list_text.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 using nlohmann::json;
@@ -78,4 +78,4 @@ std::string tree_text(const json& cohorts, const json& cluster_queues, std::stri
   return Tree(cohorts, cluster_queues, resource).text();
 }
 
-}  // namespace muster
+}  // namespace muster::commands

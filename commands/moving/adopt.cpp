@@ -11,7 +11,7 @@
 #include "manifests/catalog.h"
 #include "manifests/schema.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 using kube::Resource;
@@ -23,7 +23,7 @@ constexpr int kMostConflicts = 30;
 
 std::vector<Reading> state_readings(const std::string& ns) {
   std::vector<Reading> readings = component_readings();
-  for (const DefinedKind& kind : defined_kinds())
+  for (const manifests::DefinedKind& kind : manifests::defined_kinds())
     readings.push_back(
         {kube::resource_of(kCustomResourceDefinitions), named(string_at(*kind.definition, {"metadata", "name"}))});
   readings.push_back({deployments(), named("muster", ns)});
@@ -123,14 +123,14 @@ class Adoption {
   // muster's webhooks follow from its configuration, as with `muster manifests`.
   void read_webhooks(const ClusterDump& state) {
     const json* map = state.find("", "ConfigMap", options_.muster_namespace, "muster-config");
-    ManifestOptions manifest;
-    auto settings =
-        settings_of_text(map == nullptr ? "" : string_at(*map, {"data", "config.yaml"}), options_.muster_namespace);
+    manifests::ManifestOptions manifest;
+    auto settings = runtime::settings_of_text(map == nullptr ? "" : string_at(*map, {"data", "config.yaml"}),
+                                              options_.muster_namespace);
     if (settings) {
       const bool native = settings->configuration.muster.jobset_controller == JobSetController::kNative;
-      manifest.registration = registration_of(*settings, options_.muster_namespace, "", native);
+      manifest.registration = runtime::registration_of(*settings, options_.muster_namespace, "", native);
     }
-    options_.webhooks = manifests(ManifestSet::kWebhooks, manifest);
+    options_.webhooks = manifests::manifests(manifests::ManifestSet::kWebhooks, manifest);
   }
 
   Outcome<> may_begin(const ClusterDump& state) {
@@ -282,4 +282,4 @@ int adopt_in(kube::KubeApi& api, const AdoptFlags& flags, const kube::Timing& ti
   return Adoption(api, flags, timing, streams).run();
 }
 
-}  // namespace muster
+}  // namespace muster::commands

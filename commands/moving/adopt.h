@@ -8,7 +8,7 @@
 #include "kube/api.h"
 #include "kube/transport/timing.h"
 
-namespace muster {
+namespace muster::commands {
 
 // Everything that the steps are derived from. The error names what could not be read.
 Result<ClusterDump> read_adoption_state(kube::KubeApi& api, const std::string& muster_namespace);
@@ -16,4 +16,4 @@ Result<ClusterDump> read_adoption_state(kube::KubeApi& api, const std::string& m
 // In a cluster that is at hand. 0: done; 1: refused, or not done to its end, with a sentence on `err`.
 int adopt_in(kube::KubeApi& api, const AdoptFlags& flags, const kube::Timing& timing, ReviewStreams streams);
 
-}  // namespace muster
+}  // namespace muster::commands

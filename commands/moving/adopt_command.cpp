@@ -6,7 +6,7 @@
 #include "commands/moving/with_cluster.h"
 #include "commands/terminal/cli_choice.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 Result<Duration> parse_wait(std::string_view text) {
@@ -44,4 +44,4 @@ int run_adopt(const AdoptFlags& flags, ReviewStreams streams) {
   });
 }
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -14,15 +14,16 @@
 #include "runtime/load_settings.h"
 #include "runtime/version.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 using nlohmann::json;
 
 std::vector<Reading> doctor_readings(const std::string& ns) {
-  const kube::Selection own{.ns = ns, .label_selector = std::string(kAppNameLabel) + "=" + std::string(kAppName)};
+  const kube::Selection own{
+      .ns = ns, .label_selector = std::string(manifests::kAppNameLabel) + "=" + std::string(manifests::kAppName)};
   std::vector<Reading> readings = component_readings();
-  for (const DefinedKind& kind : defined_kinds())
+  for (const manifests::DefinedKind& kind : manifests::defined_kinds())
     readings.push_back(
         {kube::resource_of(kCustomResourceDefinitions), named(string_at(*kind.definition, {"metadata", "name"}))});
   readings.push_back({deployments(), named("muster", ns)});
@@ -50,12 +51,12 @@ json question(const std::string& verb, const std::string& group, const std::stri
 // Everything that muster's own roles give, as questions and in words.
 std::map<std::string, json> needed_rights(const ClusterDump& dump, const std::string& ns) {
   const json* map = dump.find("", "ConfigMap", ns, "muster-config");
-  auto settings = settings_of_text(map == nullptr ? "" : string_at(*map, {"data", "config.yaml"}), ns);
+  auto settings = runtime::settings_of_text(map == nullptr ? "" : string_at(*map, {"data", "config.yaml"}), ns);
   std::map<std::string, json> needed;
   if (!settings) return needed;
-  for (const json& role : rbac_objects(ns, rights_for(settings->configuration))) {
+  for (const json& role : manifests::rbac_objects(ns, manifests::rights_for(settings->configuration))) {
     const std::string_view name = string_at(role, {"metadata", "name"});
-    if (name != kServiceAccountName && name != kLeaseRoleName) continue;
+    if (name != manifests::kServiceAccountName && name != manifests::kLeaseRoleName) continue;
     const std::string in(string_at(role, {"metadata", "namespace"}));
     for (const json& rule : array_at(role, {"rules"})) {
       std::vector<std::string> names = strings_at(rule, {"resourceNames"});
@@ -80,7 +81,7 @@ std::vector<std::string> lacking_rights(kube::KubeApi& api, const std::string& n
   const json* deployment = dump.find("apps", "Deployment", ns, "muster");
   if (deployment == nullptr) return {};
   std::string account(string_at(*deployment, {"spec", "template", "spec", "serviceAccountName"}));
-  if (account.empty()) account = kServiceAccountName;
+  if (account.empty()) account = manifests::kServiceAccountName;
   std::vector<std::string> lacking;
   for (const auto& [words, attributes] : needed_rights(dump, ns)) {
     const json review = {
@@ -129,7 +130,7 @@ int doctor_of(kube::KubeApi& api, const DoctorFlags& flags, const Clock& clock, 
     streams.err << "muster doctor: " << read.error().message << "\n";
     return 1;
   }
-  DoctorFacts facts{.muster_namespace = ns, .version = std::string(kVersion)};
+  DoctorFacts facts{.muster_namespace = ns, .version = std::string(runtime::kVersion)};
   facts.lacks = lacking_rights(api, ns, dump);
   facts.server_minor = server_minor(api);
   facts.server_now = server_time(api);
@@ -144,4 +145,4 @@ int run_doctor(const DoctorFlags& flags, ReviewStreams streams) {
                       [&](kube::KubeApi& api) { return doctor_of(api, flags, system_clock(), streams); });
 }
 
-}  // namespace muster
+}  // namespace muster::commands

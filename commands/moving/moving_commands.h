@@ -13,7 +13,7 @@ namespace CLI {
 class App;
 }
 
-namespace muster {
+namespace muster::commands {
 
 struct PreflightFlags {
   ClusterFlags cluster{};
@@ -60,4 +60,4 @@ int sysdump_of(kube::KubeApi& api, const SysdumpFlags& flags, ReviewStreams stre
 void add_muster_namespace(CLI::App& command, ClusterFlags& flags);
 void add_finding_format(CLI::App& command, FindingFormat& format);
 
-}  // namespace muster
+}  // namespace muster::commands

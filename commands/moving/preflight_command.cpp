@@ -10,7 +10,7 @@
 #include "commands/review/source_flags.h"
 #include "commands/terminal/cli_choice.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 Result<std::string> parse_muster_namespace(std::string_view text) {
@@ -26,11 +26,11 @@ int stop(std::ostream& err, int code, const std::string& why) {
 
 int judge(const ClusterDump& dump, std::optional<int> minor, const PreflightFlags& flags, ReviewStreams streams) {
   PreflightOptions options{.muster_namespace = flags.cluster.muster_namespace, .server_minor = minor};
-  std::optional<Settings> settings;
+  std::optional<runtime::Settings> settings;
   if (!flags.cluster.config_file.empty()) {
-    SettingsFlags file;
+    runtime::SettingsFlags file;
     file.config_file = flags.cluster.config_file;
-    auto loaded = load_settings(file, options.muster_namespace);
+    auto loaded = runtime::load_settings(file, options.muster_namespace);
     if (!loaded) return stop(streams.err, 2, loaded.error().message);
     settings = std::move(*loaded);
     options.settings = &*settings;
@@ -86,4 +86,4 @@ int run_preflight(const PreflightFlags& flags, ReviewStreams streams) {
                       [&](kube::KubeApi& api) { return preflight_of(api, flags, streams); });
 }
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -14,7 +14,7 @@
 #include "manifests/api_services.h"
 #include "manifests/names.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 using kube::Resource;
@@ -31,10 +31,11 @@ void add_components(std::vector<Reading>& readings) {
     // By the label of its manifests, and by its name if the label is missing.
     readings.push_back({deployments(), named(component->deployment)});
     readings.push_back(
-        {deployments(), {.label_selector = std::string(kAppNameLabel) + "=" + std::string(component->label)}});
+        {deployments(),
+         {.label_selector = std::string(manifests::kAppNameLabel) + "=" + std::string(component->label)}});
     readings.push_back({kube::leases(), named(component->lease)});
     for (const std::string_view name : component->api_services)
-      readings.push_back({kube::resource_of(kApiServices), named(name)});
+      readings.push_back({kube::resource_of(manifests::kApiServices), named(name)});
   }
   readings.push_back({kube::resource_of(kConfigMaps), named("kueue-manager-config")});
   readings.push_back({kube::resource_of(kConfigMaps), {.label_selector = "app.kubernetes.io/name=kueue"}});
@@ -58,7 +59,7 @@ void add_jobs(std::vector<Reading>& readings) {
     if (seen.insert(resource.group + "/" + resource.plural).second)
       readings.push_back({std::move(resource), {.label_selector = std::string(kQueueNameLabel)}});
   };
-  for (const JobKind* kind : job_kinds())
+  for (const jobs::JobKind* kind : jobs::job_kinds())
     add(kind->type.group, kind->type.version, kind->type.resource(), kind->type.kind);
   for (const UnqueuedKind& kind : unqueued_kinds()) add(kind.group, kind.version, kind.resource, kind.kind);
   readings.push_back({kube::resource_of(kPods), {.label_selector = std::string(kManagedLabel) + "=true"}});
@@ -137,4 +138,4 @@ Result<ClusterDump> read_dump(const SourceNames& names, std::istream& standard_i
   return dump;
 }
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -11,7 +11,7 @@
 #include "commands/review/review_files.h"
 #include "kube/api.h"
 
-namespace muster {
+namespace muster::commands {
 
 // One part of a cluster.
 struct Reading {
@@ -40,4 +40,4 @@ std::optional<int> server_minor(kube::KubeApi& api);
 // little, and of which the files have no object, are noted as not read.
 Result<ClusterDump> read_dump(const SourceNames& names, std::istream& standard_input);
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -14,7 +14,7 @@
 #include "commands/moving/with_cluster.h"
 #include "runtime/version.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 using nlohmann::json;
@@ -23,7 +23,7 @@ constexpr size_t kMostLogBytes = 8 * 1024 * 1024;       // of each pod
 constexpr size_t kMostMetricsBytes = 64 * 1024 * 1024;  // the same
 
 std::vector<Reading> sysdump_readings(const std::string& ns) {
-  const std::string own = std::string(kAppNameLabel) + "=" + std::string(kAppName);
+  const std::string own = std::string(manifests::kAppNameLabel) + "=" + std::string(manifests::kAppName);
   std::vector<Reading> readings = component_readings();
   for (const ResourceType* type : {&kClusterQueues, &kCohorts, &kLocalQueues, &kResourceFlavors, &kAdmissionChecks,
                                    &kWorkloadPriorityClasses, &kWorkloads, &kJobSets})
@@ -95,7 +95,7 @@ void add_logs(kube::KubeApi& api, const ClusterDump& dump, Files& files) {
 std::string metrics_port(const json& pod) {
   for (const json& container : array_at(pod, {"spec", "containers"})) {
     for (const json& port : array_at(container, {"ports"})) {
-      if (string_at(port, {"name"}) == kMetricsPortName)
+      if (string_at(port, {"name"}) == manifests::kMetricsPortName)
         return std::to_string(int_at(port, {"containerPort"}).value_or(0));
     }
   }
@@ -121,7 +121,8 @@ Result<std::string> metrics_of(kube::KubeApi& api, const json& pod, const std::s
 void add_metrics(kube::KubeApi& api, const ClusterFlags& flags, ClusterDump& dump, Files& files) {
   const std::vector<const json*>& pods = dump.of_kind("", "Pod");
   if (pods.empty()) return dump.add_unread("metrics", "there is no pod of muster in " + flags.muster_namespace);
-  const std::string account = flags.service_account.empty() ? std::string(kExplainAccountName) : flags.service_account;
+  const std::string account =
+      flags.service_account.empty() ? std::string(manifests::kExplainAccountName) : flags.service_account;
   const auto token = make_explain_token(api, account, flags.muster_namespace);
   if (!token) return dump.add_unread("metrics", token.error().message);
   for (const json* pod : pods) {
@@ -185,7 +186,7 @@ int sysdump_of(kube::KubeApi& api, const SysdumpFlags& flags, ReviewStreams stre
   add_metrics(api, flags.cluster, dump, files);
   add_logs(api, dump, files);
   for (auto& file : files_of(dump)) files.push_back(std::move(file));
-  files.emplace_back("version.txt", version_text());
+  files.emplace_back("version.txt", runtime::version_text());
   if (auto written = write(flags.target, files); !written) return stop(written.error().message);
   streams.out << flags.target << ": " << files.size() << " files, " << dump.size() << " objects\n";
   for (const auto& [what, why] : dump.unread()) streams.err << "not read: " << what << ": " << why << "\n";
@@ -197,4 +198,4 @@ int run_sysdump(const SysdumpFlags& flags, ReviewStreams streams) {
                       [&](kube::KubeApi& api) { return sysdump_of(api, flags, streams); });
 }
 
-}  // namespace muster
+}  // namespace muster::commands

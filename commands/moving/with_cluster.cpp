@@ -4,7 +4,7 @@
 
 #include "commands/kubectl/reader.h"
 
-namespace muster {
+namespace muster::commands {
 
 int with_cluster(std::string_view command, const ClusterFlags& flags, ReviewStreams streams,
                  const std::function<int(kube::KubeApi& api)>& run) {
@@ -14,4 +14,4 @@ int with_cluster(std::string_view command, const ClusterFlags& flags, ReviewStre
   return 1;
 }
 
-}  // namespace muster
+}  // namespace muster::commands

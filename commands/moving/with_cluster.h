@@ -8,10 +8,10 @@
 #include "commands/review/review.h"
 #include "kube/api.h"
 
-namespace muster {
+namespace muster::commands {
 
 // What `run` returns, with the API server that the flags name; 1 where there is none, and why on standard error.
 int with_cluster(std::string_view command, const ClusterFlags& flags, ReviewStreams streams,
                  const std::function<int(kube::KubeApi& api)>& run);
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -10,7 +10,7 @@
 #include "runtime/read_file.h"
 #include "runtime/recording/recorded_settings.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 Result<ReplayReport> run(const ReplayOptions& options, std::istream& in) {
@@ -19,11 +19,12 @@ Result<ReplayReport> run(const ReplayOptions& options, std::istream& in) {
   if (!header) return fail(header.error().message);
   std::string other;
   if (!options.config_file.empty()) {
-    auto text = read_file(options.config_file);
+    auto text = runtime::read_file(options.config_file);
     if (!text) return fail(text.error().message);
     other = *std::move(text);
   }
-  const auto settings = settings_of_recording(header->settings, options.config_file.empty() ? nullptr : &other);
+  const auto settings =
+      runtime::settings_of_recording(header->settings, options.config_file.empty() ? nullptr : &other);
   if (!settings)
     return fail((options.config_file.empty() ? "the recorded configuration" : options.config_file) + ": " +
                 settings.error().message);
@@ -60,4 +61,4 @@ int replay(const ReplayOptions& options, ReviewStreams streams) {
   return report->result.equal() ? kReplayEqual : kReplayDifferent;
 }
 
-}  // namespace muster
+}  // namespace muster::commands

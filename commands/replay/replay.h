@@ -8,7 +8,7 @@
 #include "commands/review/review.h"
 #include "engine/recording/replay.h"
 
-namespace muster {
+namespace muster::commands {
 
 enum class ReplayFormat { kTable, kJson, kYaml };
 
@@ -36,4 +36,4 @@ struct ReplayReport {
 std::string replay_table(const ReplayReport& report);
 nlohmann::json replay_json(const ReplayReport& report);
 
-}  // namespace muster
+}  // namespace muster::commands

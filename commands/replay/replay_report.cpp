@@ -8,7 +8,7 @@
 #include "commands/terminal/escape.h"
 #include "runtime/version.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 using nlohmann::json;
@@ -60,7 +60,7 @@ std::string replay_table(const ReplayReport& report) {
   std::ostringstream out;
   const recording::ReplayResult& result = report.result;
   out << "Recorded by muster " << on_one_line(version_text(report.header.version, report.header.commit))
-      << ", decided again by " << version_text(kVersion, kCommit) << ".\n"
+      << ", decided again by " << version_text(runtime::kVersion, runtime::kCommit) << ".\n"
       << time_text(result.first) << " to " << time_text(result.last) << ": " << result.batches << " batches, "
       << result.events << " events, " << result.objects << " objects at the end.\n";
   if (!report.torn.empty()) out << "The recording ends early: " << report.torn << ".\n";
@@ -87,7 +87,7 @@ json replay_json(const ReplayReport& report) {
   for (const auto& [kind, count] : result.kinds) kinds[std::string(word_of(kind))] = to_json(count);
   for (const Difference& difference : result.differences) differences.push_back(to_json(difference));
   json object = {{"recordedBy", {{"version", report.header.version}, {"commit", report.header.commit}}},
-                 {"replayedBy", {{"version", kVersion}, {"commit", kCommit}}},
+                 {"replayedBy", {{"version", runtime::kVersion}, {"commit", runtime::kCommit}}},
                  {"equal", result.equal()},
                  {"first", time_text(result.first)},
                  {"last", time_text(result.last)},
@@ -105,4 +105,4 @@ json replay_json(const ReplayReport& report) {
   return object;
 }
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -10,7 +10,7 @@
 #include "jobs/job_kind.h"
 #include "runtime/load_settings.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 using nlohmann::json;
@@ -113,7 +113,7 @@ class Run {
   bool has_queue(const json& object) const {
     const std::string_view api_version = string_at(object, {"apiVersion"});
     const std::string_view kind = string_at(object, {"kind"});
-    const JobKind* known = find_job_kind(group_of(api_version), kind);
+    const jobs::JobKind* known = jobs::find_job_kind(group_of(api_version), kind);
     return (known != nullptr && known->is_enabled(settings_)) || settings_.is_external(api_version, kind);
   }
 
@@ -172,14 +172,14 @@ std::string seen_in(const std::vector<InputDocument>& documents, const QueueSett
 Outcome<> review_all(const ReviewOptions& options, std::istream& standard_input, std::vector<ReviewedObject>& objects,
                      std::string& seen) {
   if (auto checked = check_options(options); !checked) return checked;
-  SettingsFlags flags;
+  runtime::SettingsFlags flags;
   flags.config_file = options.config_file;
   flags.kinds_file = options.kinds_file;
-  const auto settings = load_settings(flags, std::string(kDefaultNamespace));
+  const auto settings = runtime::load_settings(flags, std::string(manifests::kDefaultNamespace));
   if (!settings) return fail(settings.error().message);
   // Without a cluster, muster counts as the JobSet controller unless a flag says otherwise.
   const bool native_jobsets = settings->configuration.muster.jobset_controller != JobSetController::kExternal;
-  const RuleSettings rules = rule_settings_of(*settings, {}, native_jobsets);
+  const RuleSettings rules = runtime::rule_settings_of(*settings, {}, native_jobsets);
   const auto documents = read_input(options.sources, standard_input);
   if (!documents) return fail(documents.error().message);
 
@@ -219,4 +219,4 @@ int review(const ReviewOptions& options, ReviewStreams streams) {
   return kReviewAllowed;
 }
 
-}  // namespace muster
+}  // namespace muster::commands

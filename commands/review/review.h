@@ -11,7 +11,7 @@
 #include "commands/review/review_files.h"
 #include "commands/review/review_print.h"
 
-namespace muster {
+namespace muster::commands {
 
 struct ReviewOptions {
   SourceNames sources{};
@@ -38,4 +38,4 @@ inline constexpr int kReviewUnusable = 2;  // the input or the options cannot be
 // whatever the files hold.
 int review(const ReviewOptions& options, ReviewStreams streams);
 
-}  // namespace muster
+}  // namespace muster::commands

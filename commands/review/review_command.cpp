@@ -4,7 +4,7 @@
 #include "commands/review/source_flags.h"
 #include "commands/terminal/cli_choice.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 Result<Operation> parse_reviewed_operation(std::string_view text) {
@@ -45,4 +45,4 @@ void add_review(CLI::App& app, ReviewOptions& options) {
       ->type_name("USER");
 }
 
-}  // namespace muster
+}  // namespace muster::commands

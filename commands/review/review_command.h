@@ -7,8 +7,8 @@ namespace CLI {
 class App;
 }
 
-namespace muster {
+namespace muster::commands {
 
 void add_review(CLI::App& app, ReviewOptions& options);
 
-}  // namespace muster
+}  // namespace muster::commands

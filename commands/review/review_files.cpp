@@ -6,7 +6,7 @@
 
 #include "runtime/read_file.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 namespace fs = std::filesystem;
@@ -55,11 +55,11 @@ class Reader {
       return fail(name + ": is a URL, and muster review reads files only; try curl -fsSL " + name +
                   " | muster review -f -");
     std::error_code error;
-    if (!fs::is_directory(name, error)) return add(name, read_file(name), false);
+    if (!fs::is_directory(name, error)) return add(name, runtime::read_file(name), false);
     const auto files = files_of(name, recursive_);
     if (!files) return fail(files.error().message);
     for (const std::string& file : *files) {
-      if (auto added = add(file, read_file(file), true); !added) return added;
+      if (auto added = add(file, runtime::read_file(file), true); !added) return added;
     }
     return Done{};
   }
@@ -75,7 +75,7 @@ class Reader {
   Outcome<> read_standard_input() {
     if (used_standard_input_) return fail("-f -: standard input can be read only once");
     used_standard_input_ = true;
-    return add("-", read_stream(standard_input_, "-"), false);
+    return add("-", runtime::read_stream(standard_input_, "-"), false);
   }
 
   Outcome<> add(const std::string& name, Result<std::string> text, bool listed) {
@@ -103,4 +103,4 @@ Result<std::vector<SourceText>> read_sources(const SourceNames& names, std::istr
   return reader.take();
 }
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 
-namespace muster {
+namespace muster::commands {
 
 struct SourceText {
   std::string name;  // as it is shown: a path, "-" for standard input
@@ -30,4 +30,4 @@ Result<std::vector<SourceText>> read_sources(const SourceNames& names, std::istr
 // returns what it prints. What it says on its standard error goes to that of this process.
 Result<std::string> build_kustomization(const std::string& folder, const std::string& search_path);
 
-}  // namespace muster
+}  // namespace muster::commands

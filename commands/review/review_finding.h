@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace muster {
+namespace muster::commands {
 
 struct ReviewFinding {
   bool is_error = true;  // otherwise a warning, which rejects nothing
@@ -30,4 +30,4 @@ struct ReviewedObject {
   nlohmann::json patch{};    // what the mutators changed
 };
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -7,7 +7,7 @@
 #include "base/encoding.h"
 #include "jobs/job_kind.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 using nlohmann::json;
@@ -117,7 +117,7 @@ AdmissionRequest make_request(const json& object, const json& old_object, Operat
   request.group = group_of(api_version);
   request.version = api_version.substr(request.group.empty() ? 0 : request.group.size() + 1);
   request.kind = kind;
-  const JobKind* known = find_job_kind(request.group, kind);
+  const jobs::JobKind* known = jobs::find_job_kind(request.group, kind);
   request.resource = known ? std::string(known->type.resource()) : plural_of(kind);
   request.name = string_at(subject, {"metadata", "name"});
   request.namespace_ = string_at(subject, {"metadata", "namespace"});
@@ -127,4 +127,4 @@ AdmissionRequest make_request(const json& object, const json& old_object, Operat
   return request;
 }
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -12,7 +12,7 @@
 #include "base/result.h"
 #include "commands/review/review_files.h"
 
-namespace muster {
+namespace muster::commands {
 
 // One object or AdmissionReview and where it was read.
 struct InputDocument {
@@ -53,4 +53,4 @@ std::string display_name(const nlohmann::json& object);
 AdmissionRequest make_request(const nlohmann::json& object, const nlohmann::json& old_object, Operation operation,
                               size_t position);
 
-}  // namespace muster
+}  // namespace muster::commands

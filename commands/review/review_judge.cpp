@@ -10,7 +10,7 @@
 #include "mutators/mutator.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 using nlohmann::json;
@@ -64,7 +64,7 @@ class Judge {
 
   ReviewedObject run() {
     if (judged_.operation == Operation::kDelete) return remove();
-    const DefinedKind* kind = defined_kind();
+    const manifests::DefinedKind* kind = defined_kind();
     if (kind) read(*kind);
     convert();
     const json before = object_;
@@ -95,12 +95,12 @@ class Judge {
   }
 
   // The definition that the schema comes from. A JobSet of another controller has that controller's.
-  const DefinedKind* defined_kind() {
+  const manifests::DefinedKind* defined_kind() {
     const std::string group(group_of(string_at(object_, {"apiVersion"})));
     const std::string kind(string_at(object_, {"kind"}));
-    const DefinedKind* defined = find_defined_kind(group, kind);
+    const manifests::DefinedKind* defined = manifests::find_defined_kind(group, kind);
     if (defined == nullptr) {
-      if (is_defined_group(group))
+      if (manifests::is_defined_group(group))
         warn("unknown-kind",
              "muster has no kind " + kind + " in " + group + ": nothing is checked, and muster does nothing with it");
       return nullptr;
@@ -116,11 +116,11 @@ class Judge {
   }
 
   // The steps before all others: unknown fields, defaults, and a status that only /status can write.
-  void read(const DefinedKind& kind) {
-    const DefinedKind::Version version = kind.version(version_of(object_));
-    find("unknown-field", find_unknown_fields(*version.schema, object_));
+  void read(const manifests::DefinedKind& kind) {
+    const manifests::DefinedKind::Version version = kind.version(version_of(object_));
+    find("unknown-field", manifests::find_unknown_fields(*version.schema, object_));
     if (version.has_status) keep_status();
-    prune_and_default(*version.schema, object_);
+    manifests::prune_and_default(*version.schema, object_);
     if (!kind.namespaced && !string_at(object_, {"metadata", "namespace"}).empty())
       find("schema", {forbidden("metadata.namespace", "not allowed on this type: it has no namespace")});
     // Of the older version, paths are as they are written only before the conversion.
@@ -135,8 +135,8 @@ class Judge {
 
   void check(const json& schema) {
     json old = in_version_of(object_, old_);
-    if (old.is_object()) prune_and_default(schema, old);
-    find("schema", check_schema(schema, object_, old));
+    if (old.is_object()) manifests::prune_and_default(schema, old);
+    find("schema", manifests::check_schema(schema, object_, old));
   }
 
   void convert() {
@@ -154,13 +154,14 @@ class Judge {
   }
 
   // Whether a part of the object is left to validate.
-  bool mutate_object(const DefinedKind* kind) {
+  bool mutate_object(const manifests::DefinedKind* kind) {
     AdmissionRequest request = make_request(object_, old_, judged_.operation, judged_.position);
     request.user.username = judged_.user;
-    const DefinedKind::Version version = kind ? kind->version(version_of(object_)) : DefinedKind::Version{};
-    if (version.schema && converted_) prune_and_default(*version.schema, object_);
+    const manifests::DefinedKind::Version version =
+        kind ? kind->version(version_of(object_)) : manifests::DefinedKind::Version{};
+    if (version.schema && converted_) manifests::prune_and_default(*version.schema, object_);
     request.object = object_;
-    const AdmissionResponse mutated = mutate({request, view_, settings_});
+    const AdmissionResponse mutated = mutators::mutate({request, view_, settings_});
     if (!mutated.is_allowed()) {
       take(mutated, {});
       return false;
@@ -168,7 +169,7 @@ class Judge {
     if (!mutated.patch().empty()) object_ = object_.patch(mutated.patch());
     for (const std::string& warning : mutated.warnings()) warn("warning", warning);
     if (!version.schema) return true;
-    prune_and_default(*version.schema, object_);
+    manifests::prune_and_default(*version.schema, object_);
     if (!converted_) check(*version.schema);
     return true;
   }
@@ -181,7 +182,7 @@ class Judge {
 
   void take_validated(const AdmissionRequest& request) {
     std::vector<std::string_view> rules;
-    const AdmissionResponse response = validate_naming_rules({request, view_, settings_}, rules);
+    const AdmissionResponse response = validators::validate_naming_rules({request, view_, settings_}, rules);
     take(response, rules);
   }
 
@@ -220,7 +221,7 @@ class Judge {
 
 Result<bool> to_stored_version(json& object) {
   if (string_at(object, {"apiVersion"}) != kOlderVersion) return false;
-  const DefinedKind* kind = find_defined_kind(kQueueGroup, string_at(object, {"kind"}));
+  const manifests::DefinedKind* kind = manifests::find_defined_kind(kQueueGroup, string_at(object, {"kind"}));
   if (kind == nullptr) return false;
   if (string_at(*kind->definition, {"spec", "conversion", "strategy"}) != "Webhook") {
     object["apiVersion"] = kStoredVersion;  // both versions have the same fields
@@ -239,14 +240,14 @@ ReviewedObject judge_review(json review, const AdmissionRequest& original, const
                             const RuleSettings& settings) {
   AdmissionRequest request = original;
   std::vector<std::string_view> rules;
-  AdmissionResponse response = mutate({request, view, settings});
+  AdmissionResponse response = mutators::mutate({request, view, settings});
   const std::vector<std::string> warnings = response.warnings();
   ReviewedObject reviewed;
   reviewed.patch = json::array();
   if (response.is_allowed()) {
     reviewed.patch = response.patch();
     if (!reviewed.patch.empty()) request.object = request.object.patch(reviewed.patch);
-    response = validate_naming_rules({request, view, settings}, rules);
+    response = validators::validate_naming_rules({request, view, settings}, rules);
     response.with_warnings(warnings);
   }
   for (const std::string& warning : response.warnings())
@@ -287,4 +288,4 @@ void judge_by_policy(UnqueuedKinds action, const AdmissionRequest& request, Revi
   reviewed.printed = std::move(review);
 }
 
-}  // namespace muster
+}  // namespace muster::commands

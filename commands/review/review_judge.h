@@ -9,7 +9,7 @@
 #include "api/unqueued_kinds.h"
 #include "commands/review/review_finding.h"
 
-namespace muster {
+namespace muster::commands {
 
 // One manifest and what is done with it.
 struct JudgedRequest {
@@ -39,4 +39,4 @@ void judge_by_policy(UnqueuedKinds action, const AdmissionRequest& request, Revi
 // Whether it was converted; fails on shapes that cannot be read.
 Result<bool> to_stored_version(nlohmann::json& object);
 
-}  // namespace muster
+}  // namespace muster::commands

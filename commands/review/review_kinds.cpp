@@ -8,7 +8,7 @@
 #include "jobs/queued_job.h"
 #include "state/pod_requests.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 using nlohmann::json;
@@ -20,7 +20,7 @@ std::string text_of(const Requests& requests) {
   return text.empty() ? "nothing" : text;
 }
 
-std::string state_of(const QueuedJob& job) {
+std::string state_of(const jobs::QueuedJob& job) {
   std::string state = job.suspended() ? "suspended" : "not suspended";
   state += job.active() ? ", its pods are active" : ", no pod is active";
   state += job.pods_ready() ? ", all are ready" : ", not all are ready";
@@ -29,10 +29,11 @@ std::string state_of(const QueuedJob& job) {
   return state + (end->success ? ", succeeded" : ", failed") + (end->message.empty() ? "" : ": " + end->message);
 }
 
-std::string pod_sets_of(const QueuedJob& job, const QueueSettings& settings) {
+std::string pod_sets_of(const jobs::QueuedJob& job, const QueueSettings& settings) {
   std::vector<TableRow> rows = {{"POD SET", "PODS", "EACH REQUESTS", "IN ALL"}};
   for (const PodSet& pod_set : job.pod_set_shapes(settings.rules)) {
-    const Requests each = quota_requests(pod_requests(adjusted_resources(*pod_set.pod_template.spec, {})), settings);
+    const Requests each =
+        state::quota_requests(state::pod_requests(state::adjusted_resources(*pod_set.pod_template.spec, {})), settings);
     rows.push_back(
         {pod_set.name, std::to_string(pod_set.count), text_of(each), text_of(multiply(each, pod_set.count))});
   }
@@ -42,10 +43,11 @@ std::string pod_sets_of(const QueuedJob& job, const QueueSettings& settings) {
 }  // namespace
 
 std::string what_is_seen(const json& object, const ConsultedLookup& find, const QueueSettings& settings) {
-  const JobKind* kind = find_job_kind(group_of(string_at(object, {"apiVersion"})), string_at(object, {"kind"}));
+  const jobs::JobKind* kind =
+      jobs::find_job_kind(group_of(string_at(object, {"apiVersion"})), string_at(object, {"kind"}));
   if (kind == nullptr) return {};
   const TypedObject read = read_object(kind->type, object);
-  const QueuedJob job(*kind, read, find);
+  const jobs::QueuedJob job(*kind, read, find);
   std::string text = std::string(kind->type.kind) + "/" + job.meta().name + ", of integration " +
                      std::string(kind->framework) + ": " + state_of(job) + "\n";
   const std::string queue(job.queue_name());
@@ -59,4 +61,4 @@ std::string what_is_seen(const json& object, const ConsultedLookup& find, const 
   return text + pod_sets_of(job, settings);
 }
 
-}  // namespace muster
+}  // namespace muster::commands

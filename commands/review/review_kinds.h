@@ -9,9 +9,9 @@
 #include "api/config/queue_settings.h"
 #include "api/kinds/kind_hook.h"
 
-namespace muster {
+namespace muster::commands {
 
 // A few lines about the object, and a table of its pod sets. Empty: it is of no kind that muster queues.
 std::string what_is_seen(const nlohmann::json& object, const ConsultedLookup& find, const QueueSettings& settings);
 
-}  // namespace muster
+}  // namespace muster::commands

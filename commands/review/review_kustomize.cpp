@@ -10,7 +10,7 @@
 #include "kube/transport/process.h"
 #include "runtime/read_file.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 namespace fs = std::filesystem;
@@ -44,7 +44,7 @@ Result<std::string> build_kustomization(const std::string& folder, const std::st
     if (!path) continue;
     // A folder whose name begins with a dash is no flag.
     const std::string argument = folder.front() == '-' ? "./" + folder : folder;
-    kube::ProcessCall call{*path, {program.verb, argument}, {}, kBuildTimeout, kLargestFile};
+    kube::ProcessCall call{*path, {program.verb, argument}, {}, kBuildTimeout, runtime::kLargestFile};
     auto built = kube::run_process(call, system_clock());
     if (built) return built;
     return fail("-k " + folder + ": " + program.name + " " + program.verb + " " + folder +
@@ -55,4 +55,4 @@ Result<std::string> build_kustomization(const std::string& folder, const std::st
               "muster review -f -");
 }
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -12,7 +12,7 @@
 #include "commands/terminal/text_table.h"
 #include "runtime/version.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 using nlohmann::json;
@@ -149,7 +149,7 @@ json sarif(const std::vector<ReviewedObject>& objects) {
     }
   }
   for (const std::string& name : names) rules.push_back({{"id", name}});
-  const json driver = {{"name", "muster review"}, {"version", kVersion}, {"rules", std::move(rules)}};
+  const json driver = {{"name", "muster review"}, {"version", runtime::kVersion}, {"rules", std::move(rules)}};
   const json note = {{"level", "note"}, {"message", {{"text", summary(objects)}}}};
   const json run = {
       {"tool", {{"driver", driver}}},
@@ -196,4 +196,4 @@ ReviewOutput print_review(ReviewFormat format, const std::vector<ReviewedObject>
   return {objects_text(format, objects), findings_text(objects) + "muster review: " + summary(objects) + "\n"};
 }
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "commands/review/review_finding.h"
 
-namespace muster {
+namespace muster::commands {
 
 enum class ReviewFormat {
   kYaml,   // the resulting objects; findings on the error stream
@@ -33,4 +33,4 @@ inline constexpr std::string_view kNeedsCluster =
     "Not checked without a cluster: names that are in use already; queues, flavors, classes and owners that are not in "
     "the input; free quota; permissions; other admission webhooks and policies.";
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -2,7 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
-namespace muster {
+namespace muster::commands {
 
 void add_file_flags(CLI::App& command, SourceNames& sources, const std::string& help) {
   command.add_option("-f,--filename", sources.files, help)->type_name("FILE");
@@ -16,4 +16,4 @@ void add_kustomize_flag(CLI::App& command, SourceNames& sources) {
       ->type_name("FOLDER");
 }
 
-}  // namespace muster
+}  // namespace muster::commands

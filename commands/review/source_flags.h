@@ -9,11 +9,11 @@ namespace CLI {
 class App;
 }
 
-namespace muster {
+namespace muster::commands {
 
 // -f and -R. `help` says what the files hold and where they may lie.
 void add_file_flags(CLI::App& command, SourceNames& sources, const std::string& help);
 // -k.
 void add_kustomize_flag(CLI::App& command, SourceNames& sources);
 
-}  // namespace muster
+}  // namespace muster::commands

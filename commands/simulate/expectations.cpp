@@ -11,7 +11,7 @@
 #include "commands/simulate/report.h"
 #include "simulation/what_if/annotations.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 using nlohmann::json;
@@ -266,4 +266,4 @@ Result<std::vector<CheckedExpectation>> check_expectations(const std::vector<Exp
   return checked;
 }
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -19,7 +19,7 @@
 #include "base/result.h"
 #include "simulation/what_if/summary.h"
 
-namespace muster {
+namespace muster::commands {
 
 struct Expectation {
   std::string place;  // "expect[0]"
@@ -48,4 +48,4 @@ Result<std::vector<CheckedExpectation>> check_expectations(const std::vector<Exp
                                                            const what_if::History& history,
                                                            const what_if::Summary& summary);
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -9,7 +9,7 @@
 #include "kube/list_objects.h"
 #include "simulation/what_if/partial_view.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 using nlohmann::json;
@@ -134,4 +134,4 @@ Result<ClusterObjects> read_cluster(const ClusterFlags& flags, bool with_nodes) 
   return cluster;
 }
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -8,7 +8,7 @@
 #include "commands/kubectl/cluster_flags.h"
 #include "simulation/what_if/scenario_reader.h"
 
-namespace muster {
+namespace muster::commands {
 
 struct ClusterObjects {
   std::vector<what_if::SourceObject> objects;
@@ -20,4 +20,4 @@ struct ClusterObjects {
 // comes. With nodes: also what pods outside of the queues hold on them, as far as all of both can be listed.
 Result<ClusterObjects> read_cluster(const ClusterFlags& flags, bool with_nodes);
 
-}  // namespace muster
+}  // namespace muster::commands

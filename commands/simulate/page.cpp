@@ -9,7 +9,7 @@
 #include "commands/terminal/escape.h"
 #include "runtime/version.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 using what_if::kNever;
@@ -283,7 +283,7 @@ std::string page(const std::string& title, const char* open, const std::string& 
          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\"/>"
          "<title>muster simulate: " +
          escape_xml(title) + "</title><style>" + kStyle + "</style></head>\n" + open + "\n<h1>muster simulate</h1>\n" +
-         content + "<p>muster " + escape_xml(kVersion) + "</p>\n</body></html>\n";
+         content + "<p>muster " + escape_xml(runtime::kVersion) + "</p>\n</body></html>\n";
 }
 
 }  // namespace
@@ -299,4 +299,4 @@ std::string comparison_page(const Report& before, const Report& after) {
                   "</section>\n<section>\n" + body(after, axes) + "</section>\n</div>\n");
 }
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -7,7 +7,7 @@
 
 #include "commands/simulate/report.h"
 
-namespace muster {
+namespace muster::commands {
 
 // Well-formed XML too. Long lists end after some rows and say so.
 std::string report_page(const Report& report);
@@ -15,4 +15,4 @@ std::string report_page(const Report& report);
 // Two configurations side by side, the figures of both first. Each plot has axes of its own.
 std::string comparison_page(const Report& before, const Report& after);
 
-}  // namespace muster
+}  // namespace muster::commands

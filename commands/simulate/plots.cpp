@@ -7,7 +7,7 @@
 #include "commands/simulate/report.h"
 #include "commands/terminal/escape.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 constexpr double kLeft = 10, kWidth = 940, kTop = 24, kHeight = 200;
@@ -125,4 +125,4 @@ std::string legend(const std::vector<std::string>& names) {
   return text + "</p>\n";
 }
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace muster {
+namespace muster::commands {
 
 struct Series {
   std::string name;
@@ -41,4 +41,4 @@ std::string gantt_plot(double seconds, const std::vector<GanttRow>& rows);
 // The names of colors, as a legend.
 std::string legend(const std::vector<std::string>& names);
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -12,7 +12,7 @@
 #include "simulation/what_if/scenario_reader.h"
 #include "simulation/what_if/summary.h"
 
-namespace muster {
+namespace muster::commands {
 
 struct Report {
   std::string name;  // of the input: "queues/"
@@ -51,4 +51,4 @@ inline double seconds_of(int64_t nanoseconds) {
 // "37s", "12m5s", "3h4m", "2d5h".
 std::string span_text(double seconds);
 
-}  // namespace muster
+}  // namespace muster::commands

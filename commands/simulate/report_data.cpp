@@ -8,7 +8,7 @@
 #include "commands/simulate/report.h"
 #include "commands/terminal/escape.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 using nlohmann::json;
@@ -230,4 +230,4 @@ json comparison_json(const Report& before, const Report& after) {
   return {{"before", report_json(before)}, {"after", report_json(after)}};
 }
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -7,7 +7,7 @@
 #include "commands/terminal/escape.h"
 #include "commands/terminal/text_table.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 using what_if::Summary;
@@ -231,4 +231,4 @@ std::string comparison_table(const Report& before, const Report& after) {
   return limited(std::move(rows)) + notes_text(before) + notes_text(after) + expectations_text(after);
 }
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -17,7 +17,7 @@
 #include "runtime/read_file.h"
 #include "simulation/what_if/run.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 using nlohmann::json;
@@ -102,14 +102,16 @@ class Simulation {
 
   Outcome<> prepare() {
     if (auto checked = check_options(options_); !checked) return checked;
-    SettingsFlags flags;
+    runtime::SettingsFlags flags;
     flags.config_file = options_.config_file;
-    auto settings = load_settings(flags, std::string(kDefaultNamespace));
+    auto settings = runtime::load_settings(flags, std::string(manifests::kDefaultNamespace));
     if (!settings) return fail(settings.error().message);
     const bool native_jobsets = settings->configuration.muster.jobset_controller != JobSetController::kExternal;
-    scenario_.settings = reconciler_settings_of(*settings, native_jobsets, std::string(kDefaultNamespace));
+    scenario_.settings =
+        runtime::reconciler_settings_of(*settings, native_jobsets, std::string(manifests::kDefaultNamespace));
     if (options_.config_file.empty()) {
-      for (const JobKind* kind : job_kinds()) scenario_.settings.queues.rules.frameworks.emplace(kind->framework);
+      for (const jobs::JobKind* kind : jobs::job_kinds())
+        scenario_.settings.queues.rules.frameworks.emplace(kind->framework);
     }
     scenario_.run_time = options_.run_time;
     scenario_.ignore_nodes = options_.ignore_nodes;
@@ -168,7 +170,7 @@ class Simulation {
 
   Outcome<> read_files() {
     if (!options_.arrivals_file.empty()) {
-      const auto text = read_file(options_.arrivals_file, kLargestTrace);
+      const auto text = runtime::read_file(options_.arrivals_file, kLargestTrace);
       if (!text) return fail(text.error().message);
       auto arrivals = read_arrivals_file(*text);
       if (!arrivals) return fail(options_.arrivals_file + ": " + arrivals.error().message);
@@ -177,7 +179,7 @@ class Simulation {
       arrivals_notes_ = std::move(arrivals->notes);
     }
     if (!options_.expect_file.empty()) {
-      const auto text = read_file(options_.expect_file);
+      const auto text = runtime::read_file(options_.expect_file);
       if (!text) return fail(text.error().message);
       auto expectations = read_expectations(*text);
       if (!expectations) return fail(options_.expect_file + ": " + expectations.error().message);
@@ -380,4 +382,4 @@ int simulate(const SimulateOptions& options, ReviewStreams streams) {
   return all_hold(*after) ? kSimulateHolds : kSimulateFails;
 }
 
-}  // namespace muster
+}  // namespace muster::commands

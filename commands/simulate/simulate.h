@@ -11,7 +11,7 @@
 #include "commands/simulate/report.h"
 #include "simulation/what_if/traces.h"
 
-namespace muster {
+namespace muster::commands {
 
 struct SimulateOptions {
   SourceNames sources{};
@@ -45,4 +45,4 @@ inline constexpr int kSimulateUnusable = 2;  // input or options cannot be used;
 
 int simulate(const SimulateOptions& options, ReviewStreams streams);
 
-}  // namespace muster
+}  // namespace muster::commands

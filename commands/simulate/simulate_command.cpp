@@ -4,7 +4,7 @@
 #include "commands/terminal/cli_choice.h"
 #include "simulation/what_if/annotations.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 template <class T>
@@ -81,4 +81,4 @@ void add_simulate(CLI::App& app, SimulateOptions& options) {
   simulate.add_flag("--progress", options.progress, "Say on standard error how far it is");
 }
 
-}  // namespace muster
+}  // namespace muster::commands

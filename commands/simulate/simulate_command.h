@@ -7,8 +7,8 @@ namespace CLI {
 class App;
 }
 
-namespace muster {
+namespace muster::commands {
 
 void add_simulate(CLI::App& app, SimulateOptions& options);
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -6,7 +6,7 @@
 #include "commands/simulate/report.h"
 #include "commands/terminal/escape.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 using nlohmann::json;
@@ -114,4 +114,4 @@ std::string verdict_text(const Report& report) {
   return on_one_line(text) + "\nAn estimate: running Workloads end after their run times, and no other job arrives.\n";
 }
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
-namespace muster {
+namespace muster::commands {
 
 // A check that accepts what one of our parse functions accepts, with its message.
 template <class Parse>
@@ -27,4 +27,4 @@ CLI::Option* add_choice(CLI::App& command, const std::string& name, T& value, Pa
       ->check(parsed_by(parse));
 }
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -2,7 +2,7 @@
 
 #include "api/codec/utf8.h"
 
-namespace muster {
+namespace muster::commands {
 
 std::string on_one_line(std::string_view text) {
   static constexpr std::string_view kHex = "0123456789abcdef";
@@ -43,4 +43,4 @@ std::string escape_xml(std::string_view text) {
   return escaped;
 }
 
-}  // namespace muster
+}  // namespace muster::commands

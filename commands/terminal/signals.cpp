@@ -2,7 +2,7 @@
 
 #include <pthread.h>
 
-namespace muster {
+namespace muster::commands {
 
 sigset_t block_signals(std::initializer_list<int> signals) {
   sigset_t blocked;
@@ -12,4 +12,4 @@ sigset_t block_signals(std::initializer_list<int> signals) {
   return blocked;
 }
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -4,10 +4,10 @@
 #include <csignal>
 #include <initializer_list>
 
-namespace muster {
+namespace muster::commands {
 
 // Blocks these signals in the calling thread and in all threads that it starts from now on; they are then taken by
 // sigwait. To be called before the first thread starts.
 sigset_t block_signals(std::initializer_list<int> signals);
 
-}  // namespace muster
+}  // namespace muster::commands

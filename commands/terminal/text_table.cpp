@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace muster {
+namespace muster::commands {
 
 std::string text_table(const std::vector<TableRow>& rows, const std::string& indent) {
   std::vector<size_t> widths;
@@ -23,4 +23,4 @@ std::string text_table(const std::vector<TableRow>& rows, const std::string& ind
   return text;
 }
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace muster {
+namespace muster::commands {
 
 using TableRow = std::vector<std::string>;
 
@@ -12,4 +12,4 @@ using TableRow = std::vector<std::string>;
 // of a line. Each line begins with `indent`.
 std::string text_table(const std::vector<TableRow>& rows, const std::string& indent = "");
 
-}  // namespace muster
+}  // namespace muster::commands

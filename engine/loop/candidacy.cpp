@@ -1,6 +1,6 @@
 #include "engine/loop/candidacy.h"
 
-namespace muster {
+namespace muster::engine {
 
 bool Candidacy::pause(Pause why) {
   if (!elected_ && why != Pause::kKueue) return false;
@@ -29,4 +29,4 @@ std::optional<MonotonicTime> Candidacy::yields_at() const {
   return *behind_since_ + kLongestBehind;
 }
 
-}  // namespace muster
+}  // namespace muster::engine

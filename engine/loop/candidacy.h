@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 
-namespace muster {
+namespace muster::engine {
 
 class Candidacy {
  public:
@@ -47,4 +47,4 @@ class Candidacy {
   std::optional<MonotonicTime> behind_since_{};
 };
 
-}  // namespace muster
+}  // namespace muster::engine

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace muster {
+namespace muster::engine {
 
 std::optional<MonotonicTime> Inbox::next_batch(std::optional<MonotonicTime> tick) const {
   if (!events_.empty()) return rests_until_;
@@ -17,4 +17,4 @@ std::optional<std::deque<Event>> Inbox::take(std::optional<MonotonicTime> tick, 
   return std::exchange(events_, {});
 }
 
-}  // namespace muster
+}  // namespace muster::engine

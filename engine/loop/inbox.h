@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "engine/events.h"
 
-namespace muster {
+namespace muster::engine {
 
 class Inbox {
  public:
@@ -46,4 +46,4 @@ class Inbox {
   MonotonicTime rests_until_{};
 };
 
-}  // namespace muster
+}  // namespace muster::engine

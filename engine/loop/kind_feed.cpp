@@ -6,7 +6,7 @@
 #include "api/codec/json.h"
 #include "engine/loop/loop_observer.h"
 
-namespace muster {
+namespace muster::engine {
 
 using nlohmann::json;
 
@@ -77,4 +77,4 @@ std::optional<KindCaughtUp> KindFeed::caught_up(uint64_t term) const {
   return KindCaughtUp{type_, term};
 }
 
-}  // namespace muster
+}  // namespace muster::engine

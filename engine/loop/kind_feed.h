@@ -13,7 +13,7 @@
 #include "base/result.h"
 #include "engine/events.h"
 
-namespace muster {
+namespace muster::engine {
 
 class LoopObserver;
 
@@ -71,4 +71,4 @@ class KindFeed {
   std::vector<std::string> texts_;  // of these; none without an observer
 };
 
-}  // namespace muster
+}  // namespace muster::engine

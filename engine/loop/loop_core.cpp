@@ -4,7 +4,7 @@
 #include <exception>
 #include <utility>
 
-namespace muster {
+namespace muster::engine {
 namespace {
 
 template <class T>
@@ -23,7 +23,7 @@ void LoopActions::note_planning_time(Duration took) {
   }
 }
 
-LoopCore::LoopCore(EngineSettings settings, std::span<const Reconciler* const> table)
+LoopCore::LoopCore(EngineSettings settings, std::span<const reconcilers::Reconciler* const> table)
     : watch_(settings.watch), observer_(settings.observer), engine_(std::move(settings), table) {
   if (observer_ != nullptr) observer_->began();
 }
@@ -60,4 +60,4 @@ LoopCore::Answered LoopCore::ask(const Question& question) const {
   }
 }
 
-}  // namespace muster
+}  // namespace muster::engine

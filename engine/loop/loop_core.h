@@ -14,7 +14,7 @@
 #include "engine/engine.h"
 #include "engine/loop/loop_observer.h"
 
-namespace muster {
+namespace muster::engine {
 
 // What is to be done after a batch. An empty optional: nothing has changed since the last one.
 struct LoopActions {
@@ -41,7 +41,7 @@ struct LoopActions {
 class LoopCore {
  public:
   // settings.watch, settings.observer and `table` must outlive it; tests pass reconcilers of their own.
-  explicit LoopCore(EngineSettings settings, std::span<const Reconciler* const> table = reconcilers());
+  explicit LoopCore(EngineSettings settings, std::span<const reconcilers::Reconciler* const> table = reconcilers());
 
   // Each event of a batch, in its order, and then plan().
   void apply(const Event& event, Now now);
@@ -72,4 +72,4 @@ class LoopCore {
   std::vector<std::string> told_missing_, told_behind_;
 };
 
-}  // namespace muster
+}  // namespace muster::engine

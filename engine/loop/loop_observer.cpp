@@ -2,7 +2,7 @@
 
 #include "base/overloaded.h"
 
-namespace muster {
+namespace muster::engine {
 namespace {
 
 using What = ObservedEvent::What;
@@ -69,4 +69,4 @@ ObjectTexts LoopObserver::texts_of(const ResourceType& type, const nlohmann::jso
   return std::make_shared<const std::vector<std::string>>(1, text_of(type, object));
 }
 
-}  // namespace muster
+}  // namespace muster::engine

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "engine/events.h"
 
-namespace muster {
+namespace muster::engine {
 
 // One event without its typed objects, which cannot be written down: their texts are.
 struct ObservedEvent {
@@ -31,7 +31,7 @@ struct ObservedEvent {
   uint64_t term = 0;              // of leadership, or of what has caught up
   bool leads = false;
   uint64_t id = 0;  // of an answer
-  WriteOutcome outcome = WriteOutcome::kDone;
+  reconcilers::WriteOutcome outcome = reconcilers::WriteOutcome::kDone;
   std::string text{};  // the bundle, or the API server's sentence
 };
 ObservedEvent observed(const Event& event, Now at);
@@ -57,4 +57,4 @@ class LoopObserver {
   ObjectTexts texts_of(const ResourceType& type, const nlohmann::json& object) const;
 };
 
-}  // namespace muster
+}  // namespace muster::engine

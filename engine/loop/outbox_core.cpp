@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace muster {
+namespace muster::engine {
 
 std::optional<Command> OutboxCore::take() {
   if (stopped_ || waiting_.empty() || under_way_.size() >= connections_) return std::nullopt;
@@ -48,4 +48,4 @@ void OutboxCore::stop() {
   waiting_.clear();
 }
 
-}  // namespace muster
+}  // namespace muster::engine

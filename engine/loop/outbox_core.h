@@ -22,7 +22,7 @@
 #include "base/clock.h"
 #include "engine/events.h"
 
-namespace muster {
+namespace muster::engine {
 
 class OutboxCore {
  public:
@@ -67,4 +67,4 @@ class OutboxCore {
   bool stopped_ = false;
 };
 
-}  // namespace muster
+}  // namespace muster::engine

@@ -6,12 +6,12 @@
 #include "engine/loop/kind_feed.h"
 #include "engine/loop/loop_observer.h"
 
-namespace muster {
+namespace muster::engine {
 
 using nlohmann::json;
 
 ReadAnswer answer_of_done(const Command& command, const json& body, const LoopObserver* observer) {
-  ReadAnswer answer{.finished = {.id = command.id, .outcome = WriteOutcome::kDone}};
+  ReadAnswer answer{.finished = {.id = command.id, .outcome = reconcilers::WriteOutcome::kDone}};
   const ResourceType& type = *command.write.target.type;
   const std::string_view kind = string_at(body, {"kind"});
   if (kind == "PartialObjectMetadata") {
@@ -28,10 +28,10 @@ ReadAnswer answer_of_done(const Command& command, const json& body, const LoopOb
   return answer;
 }
 
-WriteFinished answer_of_failed(const Command& command, WriteOutcome outcome, bool internal_error,
+WriteFinished answer_of_failed(const Command& command, reconcilers::WriteOutcome outcome, bool internal_error,
                                std::string sentence) {
-  const bool was_read = outcome == WriteOutcome::kRefused || internal_error;
+  const bool was_read = outcome == reconcilers::WriteOutcome::kRefused || internal_error;
   return {.id = command.id, .outcome = outcome, .why = was_read ? std::move(sentence) : ""};
 }
 
-}  // namespace muster
+}  // namespace muster::engine

@@ -22,8 +22,8 @@ FoundKind find_kind(std::string_view plural) {
   for (const WatchedKind& kind : watched_kinds()) {
     if (kind.type->plural == plural) return {kind.type, kind.metadata_only};
   }
-  for (const ResourceType* type : {&kMutatingWebhookConfigurations, &kValidatingWebhookConfigurations, &kApiServices,
-                                   &kNamespaces, &kPods, &kQueuedPods}) {
+  for (const ResourceType* type : {&kMutatingWebhookConfigurations, &kValidatingWebhookConfigurations,
+                                   &manifests::kApiServices, &kNamespaces, &kPods, &kQueuedPods}) {
     if (type->plural == plural) return {type, false};
   }
   return {};
@@ -43,19 +43,22 @@ std::optional<Enum> word_at(const json& line, const char* key, std::initializer_
   return std::nullopt;
 }
 
-std::optional<Verb> verb_at(const json& line) {
-  return word_at(line, "verb", {Verb::kCreate, Verb::kPatch, Verb::kPatchStatus, Verb::kDelete});
+std::optional<reconcilers::Verb> verb_at(const json& line) {
+  return word_at(line, "verb",
+                 {reconcilers::Verb::kCreate, reconcilers::Verb::kPatch, reconcilers::Verb::kPatchStatus,
+                  reconcilers::Verb::kDelete});
 }
 
-std::optional<WriteOutcome> outcome_at(const json& line) {
+std::optional<reconcilers::WriteOutcome> outcome_at(const json& line) {
   return word_at(line, "outcome",
-                 {WriteOutcome::kDone, WriteOutcome::kConflict, WriteOutcome::kNotFound, WriteOutcome::kAlreadyExists,
-                  WriteOutcome::kRefused, WriteOutcome::kFailed});
+                 {reconcilers::WriteOutcome::kDone, reconcilers::WriteOutcome::kConflict,
+                  reconcilers::WriteOutcome::kNotFound, reconcilers::WriteOutcome::kAlreadyExists,
+                  reconcilers::WriteOutcome::kRefused, reconcilers::WriteOutcome::kFailed});
 }
 
 Result<TypedObject> read_one(const FoundKind& kind, const json& object) {
   if (string_at(object, {"metadata", "name"}).empty()) return fail("an object is missing, or has no name");
-  ReadObject read = read_watched(*kind.type, kind.metadata_only, object);
+  engine::ReadObject read = engine::read_watched(*kind.type, kind.metadata_only, object);
   if (!read) return fail("an object cannot be read: " + read.error().what);
   return *std::move(read);
 }
@@ -64,20 +67,20 @@ const json& object_of(const json& line) {
   return object_at(line, {"o"});
 }
 
-Result<Event> read_answer(const json& line, const FoundKind& kind) {
+Result<engine::Event> read_answer(const json& line, const FoundKind& kind) {
   const auto outcome = outcome_at(line);
   if (!outcome) return fail("an answer has no outcome that is known");
-  WriteFinished answer{.id = unsigned_at(line, "id"),
-                       .outcome = *outcome,
-                       .version = unsigned_at(line, "version"),
-                       .why = std::string(string_at(line, {"text"}))};
+  engine::WriteFinished answer{.id = unsigned_at(line, "id"),
+                               .outcome = *outcome,
+                               .version = unsigned_at(line, "version"),
+                               .why = std::string(string_at(line, {"text"}))};
   if (line.contains("o")) {
     if (kind.type == nullptr) return fail("an answer has an object of a kind that is not known");
     auto object = read_one({kind.type, false}, object_of(line));
     if (!object) return fail(object.error().message);
     answer.object = *std::move(object);
   }
-  return Event(std::move(answer));
+  return engine::Event(std::move(answer));
 }
 
 }  // namespace
@@ -159,22 +162,23 @@ Result<Header> Reader::header() {
   return header;
 }
 
-Result<Event> Reader::read_event(const json& line, Pending& pending) {
+Result<engine::Event> Reader::read_event(const json& line, Pending& pending) {
   const std::string_view what = string_at(line, {"e"});
   const FoundKind kind = find_kind(string_at(line, {"k"}));
-  if (what == "tick") return Event(Tick{});
-  if (what == "bundle") return Event(CaBundleIssued{std::string(string_at(line, {"text"}))});
-  if (what == "leadership") return Event(LeadershipChanged{bool_at(line, {"leads"}), unsigned_at(line, "term")});
+  if (what == "tick") return engine::Event(engine::Tick{});
+  if (what == "bundle") return engine::Event(engine::CaBundleIssued{std::string(string_at(line, {"text"}))});
+  if (what == "leadership")
+    return engine::Event(engine::LeadershipChanged{bool_at(line, {"leads"}), unsigned_at(line, "term")});
   if (what == "answer") return read_answer(line, kind);
   if (kind.type == nullptr)
     return fail("the kind \"" + std::string(string_at(line, {"k"})) + "\" is not known to this muster");
-  if (what == "absent") return Event(KindAbsent{kind.type});
-  if (what == "caughtUp") return Event(KindCaughtUp{kind.type, unsigned_at(line, "term")});
+  if (what == "absent") return engine::Event(engine::KindAbsent{kind.type});
+  if (what == "caughtUp") return engine::Event(engine::KindCaughtUp{kind.type, unsigned_at(line, "term")});
   if (what == "list") {
-    KindListed list{.type = kind.type,
-                    .objects = {},
-                    .version = unsigned_at(line, "version"),
-                    .name = std::string(string_at(line, {"name"}))};
+    engine::KindListed list{.type = kind.type,
+                            .objects = {},
+                            .version = unsigned_at(line, "version"),
+                            .name = std::string(string_at(line, {"name"}))};
     if (unsigned_at(line, "n") != pending.items.size()) return fail("a list does not have as many objects as it says");
     for (const json& item : pending.items) {
       auto object = read_one(kind, item);
@@ -182,13 +186,13 @@ Result<Event> Reader::read_event(const json& line, Pending& pending) {
       list.objects.push_back(*std::move(object));
     }
     pending.items.clear();
-    return Event(std::move(list));
+    return engine::Event(std::move(list));
   }
   if (what != "changed" && what != "removed") return fail("it is an event that this muster does not know");
   auto object = read_one(kind, object_of(line));
   if (!object) return fail(object.error().message);
-  if (what == "changed") return Event(ObjectChanged{*std::move(object)});
-  return Event(ObjectRemoved{*std::move(object)});
+  if (what == "changed") return engine::Event(engine::ObjectChanged{*std::move(object)});
+  return engine::Event(engine::ObjectRemoved{*std::move(object)});
 }
 
 Outcome<> Reader::add(const json& line, Pending& pending) {

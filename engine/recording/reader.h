@@ -17,7 +17,7 @@ namespace muster::recording {
 struct Batch {
   uint64_t number = 0;  // from 1
   bool snapshot = false;
-  std::vector<std::pair<Event, Now>> events{};
+  std::vector<std::pair<engine::Event, Now>> events{};
   Now planned{};
   // What the engine asked for; of a snapshot, what was under way.
   std::vector<RecordedWrite> writes{};
@@ -52,7 +52,7 @@ class Reader {
   Result<Line> read_line(nlohmann::json& into);
   Result<Line> unwrap(const std::string& line, bool ended, nlohmann::json& into);
   Outcome<> add(const nlohmann::json& line, Pending& pending);
-  Result<Event> read_event(const nlohmann::json& line, Pending& pending);
+  Result<engine::Event> read_event(const nlohmann::json& line, Pending& pending);
   Outcome<> close(const nlohmann::json& line, Batch& batch);
   Now time(const nlohmann::json& line);
   Failure<Error> damaged(const std::string& why) const;

@@ -5,7 +5,7 @@
 namespace muster::recording {
 namespace {
 
-using What = ObservedEvent::What;
+using What = engine::ObservedEvent::What;
 
 }  // namespace
 
@@ -18,7 +18,7 @@ RecordedState::List& RecordedState::list_of(const ResourceType& type, const std:
   return list.second;
 }
 
-void RecordedState::replace(const ObservedEvent& event) {
+void RecordedState::replace(const engine::ObservedEvent& event) {
   absent_.erase(event.type->plural);
   auto& [type, list] = lists_[{event.type->plural, event.name}];
   type = event.type;
@@ -33,7 +33,7 @@ void RecordedState::replace(const ObservedEvent& event) {
   }
 }
 
-void RecordedState::put(const ObservedEvent& event) {
+void RecordedState::put(const engine::ObservedEvent& event) {
   if (event.objects.empty() || !event.texts || event.texts->empty()) return;
   const auto& object = event.objects.front();
   List& list = list_of(*event.type, object.path);
@@ -48,7 +48,7 @@ void RecordedState::put(const ObservedEvent& event) {
   }
 }
 
-void RecordedState::take(const ObservedEvent& event) {
+void RecordedState::take(const engine::ObservedEvent& event) {
   switch (event.what) {
     case What::kListed:
       return replace(event);
@@ -63,7 +63,7 @@ void RecordedState::take(const ObservedEvent& event) {
       return;
     case What::kAnswer:
       under_way_.erase(event.id);
-      if (event.type != nullptr && event.outcome == WriteOutcome::kDone) put(event);
+      if (event.type != nullptr && event.outcome == reconcilers::WriteOutcome::kDone) put(event);
       return;
     case What::kLeadership:
       leads_ = event.leads;
@@ -77,22 +77,23 @@ void RecordedState::take(const ObservedEvent& event) {
   }
 }
 
-void RecordedState::take(const ObservedBatch& batch) {
-  for (const ObservedEvent& event : batch.events) take(event);
-  for (const Command& command : batch.writes) under_way_.emplace(command.id, command);
+void RecordedState::take(const engine::ObservedBatch& batch) {
+  for (const engine::ObservedEvent& event : batch.events) take(event);
+  for (const engine::Command& command : batch.writes) under_way_.emplace(command.id, command);
   now_ = batch.planned;
 }
 
-ObservedBatch RecordedState::snapshot() const {
-  ObservedBatch batch{.events = {}, .planned = now_, .writes = {}};
-  const auto add = [&](ObservedEvent event) {
+engine::ObservedBatch RecordedState::snapshot() const {
+  engine::ObservedBatch batch{.events = {}, .planned = now_, .writes = {}};
+  const auto add = [&](engine::ObservedEvent event) {
     event.at = now_;
     batch.events.push_back(std::move(event));
   };
   if (!bundle_.empty()) add({.what = What::kBundle, .text = bundle_});
   for (const auto& [key, list] : lists_) {
     std::vector<std::string> texts;
-    ObservedEvent event{.what = What::kListed, .type = list.first, .name = key.second, .version = list.second.version};
+    engine::ObservedEvent event{
+        .what = What::kListed, .type = list.first, .name = key.second, .version = list.second.version};
     for (const auto& [path, object] : list.second.objects) {
       texts.push_back(object.text);
       event.objects.push_back({path, object.version});

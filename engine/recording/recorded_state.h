@@ -15,9 +15,9 @@ namespace muster::recording {
 // Holds the text of each object once. One thread.
 class RecordedState {
  public:
-  void take(const ObservedBatch& batch);
+  void take(const engine::ObservedBatch& batch);
   // Lists of all kinds, what is absent, the bundle, leadership; and as writes those that are under way.
-  ObservedBatch snapshot() const;
+  engine::ObservedBatch snapshot() const;
   // Nothing was taken.
   bool empty() const { return lists_.empty(); }
 
@@ -33,15 +33,15 @@ class RecordedState {
   // Of a kind, or of the one object of it that is watched by its name.
   using ListKey = std::pair<std::string_view, std::string>;
 
-  void take(const ObservedEvent& event);
-  void replace(const ObservedEvent& event);
-  void put(const ObservedEvent& event);
+  void take(const engine::ObservedEvent& event);
+  void replace(const engine::ObservedEvent& event);
+  void put(const engine::ObservedEvent& event);
   List& list_of(const ResourceType& type, const std::string& path);
 
   std::map<ListKey, std::pair<const ResourceType*, List>> lists_;
   std::map<std::string_view, const ResourceType*> absent_;
   std::map<std::string_view, std::pair<const ResourceType*, uint64_t>> caught_up_;
-  std::map<uint64_t, Command> under_way_;
+  std::map<uint64_t, engine::Command> under_way_;
   std::string bundle_;
   bool leads_ = false;
   uint64_t term_ = 0;

@@ -10,7 +10,7 @@ namespace muster::recording {
 namespace {
 
 using nlohmann::json;
-using What = ObservedEvent::What;
+using What = engine::ObservedEvent::What;
 
 std::string json_text(std::string_view text) {
   return to_text(json(text));
@@ -53,40 +53,40 @@ json to_json(const RecordedWrite& write) {
 
 }  // namespace
 
-std::string_view word_of(Verb verb) {
+std::string_view word_of(reconcilers::Verb verb) {
   switch (verb) {
-    case Verb::kCreate:
+    case reconcilers::Verb::kCreate:
       return "create";
-    case Verb::kPatch:
+    case reconcilers::Verb::kPatch:
       return "patch";
-    case Verb::kPatchStatus:
+    case reconcilers::Verb::kPatchStatus:
       return "patchStatus";
-    case Verb::kDelete:
+    case reconcilers::Verb::kDelete:
       break;
   }
   return "delete";
 }
 
-std::string_view word_of(WriteOutcome outcome) {
+std::string_view word_of(reconcilers::WriteOutcome outcome) {
   switch (outcome) {
-    case WriteOutcome::kDone:
+    case reconcilers::WriteOutcome::kDone:
       return "done";
-    case WriteOutcome::kConflict:
+    case reconcilers::WriteOutcome::kConflict:
       return "conflict";
-    case WriteOutcome::kNotFound:
+    case reconcilers::WriteOutcome::kNotFound:
       return "notFound";
-    case WriteOutcome::kAlreadyExists:
+    case reconcilers::WriteOutcome::kAlreadyExists:
       return "alreadyExists";
-    case WriteOutcome::kRefused:
+    case reconcilers::WriteOutcome::kRefused:
       return "refused";
-    case WriteOutcome::kFailed:
+    case reconcilers::WriteOutcome::kFailed:
       break;
   }
   return "failed";
 }
 
-RecordedWrite recorded(const Command& command) {
-  const Write& write = command.write;
+RecordedWrite recorded(const engine::Command& command) {
+  const reconcilers::Write& write = command.write;
   RecordedWrite kept{.id = command.id, .verb = write.verb, .target = write.target, .uid = write.uid};
   if (!write.body.is_null()) kept.body = redacted(*write.target.type, write.body, same_for_all());
   return kept;
@@ -120,7 +120,7 @@ std::string Encoder::time(Now now) {
   return text;
 }
 
-void Encoder::add_event(const ObservedEvent& event, std::string& lines) {
+void Encoder::add_event(const engine::ObservedEvent& event, std::string& lines) {
   const bool is_list = event.what == What::kListed;
   if (is_list && event.texts) {
     for (const std::string& text : *event.texts) lines += line_of("{\"e\":\"item\",\"o\":" + text + "}");
@@ -139,11 +139,11 @@ void Encoder::add_event(const ObservedEvent& event, std::string& lines) {
   lines += line_of(line + "}");
 }
 
-std::string Encoder::lines_of(const ObservedBatch& batch, bool snapshot) {
+std::string Encoder::lines_of(const engine::ObservedBatch& batch, bool snapshot) {
   std::string lines;
-  for (const ObservedEvent& event : batch.events) add_event(event, lines);
+  for (const engine::ObservedEvent& event : batch.events) add_event(event, lines);
   json writes = json::array();
-  for (const Command& command : batch.writes) writes.push_back(to_json(recorded(command)));
+  for (const engine::Command& command : batch.writes) writes.push_back(to_json(recorded(command)));
   std::string line = "{\"b\":" + std::to_string(++batches_) + time(batch.planned);
   if (snapshot) line += ",\"snapshot\":true";
   if (!writes.empty()) line += ",\"writes\":" + to_text(writes);

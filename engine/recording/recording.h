@@ -40,28 +40,28 @@ struct Header {
 // were made from others.
 struct RecordedWrite {
   uint64_t id = 0;
-  Verb verb = Verb::kPatch;
+  reconcilers::Verb verb = reconcilers::Verb::kPatch;
   ObjectKey target;
   std::string uid{};
   nlohmann::json body{};
 };
-RecordedWrite recorded(const Command& command);
+RecordedWrite recorded(const engine::Command& command);
 
-std::string_view word_of(Verb verb);
-std::string_view word_of(WriteOutcome outcome);
+std::string_view word_of(reconcilers::Verb verb);
+std::string_view word_of(reconcilers::WriteOutcome outcome);
 
 // The lines of one file. One thread.
 class Encoder {
  public:
   // The first of a file.
   std::string begin(const Header& header);
-  std::string batch(const ObservedBatch& batch) { return lines_of(batch, false); }
+  std::string batch(const engine::ObservedBatch& batch) { return lines_of(batch, false); }
   // The first batch of a file whose header says from_snapshot; its writes are those that are under way.
-  std::string snapshot(const ObservedBatch& batch) { return lines_of(batch, true); }
+  std::string snapshot(const engine::ObservedBatch& batch) { return lines_of(batch, true); }
 
  private:
-  std::string lines_of(const ObservedBatch& batch, bool snapshot);
-  void add_event(const ObservedEvent& event, std::string& lines);
+  std::string lines_of(const engine::ObservedBatch& batch, bool snapshot);
+  void add_event(const engine::ObservedEvent& event, std::string& lines);
   // ,"t":...,"w":...
   std::string time(Now now);
 

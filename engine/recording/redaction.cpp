@@ -95,7 +95,8 @@ json workload_status(const json& value, const Walk& walk) {
 
 // The ledger of a gang.
 json ledger(const json& value, const Walk& walk) {
-  static constexpr Member kRows[] = {{kGroupStartedKey, open}, {kGroupExpiredKey, open}, {kGroupDeadlinesKey, open}};
+  static constexpr Member kRows[] = {
+      {jobs::kGroupStartedKey, open}, {jobs::kGroupExpiredKey, open}, {jobs::kGroupDeadlinesKey, open}};
   return struct_of(value, walk, kRows);
 }
 

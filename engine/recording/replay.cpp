@@ -35,7 +35,7 @@ ReplayCount ReplayResult::total() const {
   return sum;
 }
 
-Replay::Replay(EngineSettings settings, size_t most_differences)
+Replay::Replay(engine::EngineSettings settings, size_t most_differences)
     : core_(std::move(settings)), most_differences_(most_differences) {}
 
 const TypedObject* Replay::before(const RecordedWrite& write) const {
@@ -54,7 +54,7 @@ Replay::Open Replay::open(const RecordedWrite& write, const Batch& batch) const 
 
 // Finds the write of this run to which the recorded answer belongs. If this write does not exist yet, the
 // answer waits for it.
-void Replay::answer(WriteFinished finished, Now at) {
+void Replay::answer(engine::WriteFinished finished, Now at) {
   if (const auto known = ids_.find(finished.id); known != ids_.end()) {
     finished.id = known->second;
     ids_.erase(known);
@@ -67,9 +67,9 @@ void Replay::answer(WriteFinished finished, Now at) {
 
 void Replay::apply(const Batch& batch) {
   const Now first = batch.events.empty() ? batch.planned : batch.events.front().second;
-  for (WriteFinished& finished : std::exchange(owed_, {})) core_.apply(std::move(finished), first);
+  for (engine::WriteFinished& finished : std::exchange(owed_, {})) core_.apply(std::move(finished), first);
   for (const auto& [event, at] : batch.events) {
-    if (const auto* finished = std::get_if<WriteFinished>(&event))
+    if (const auto* finished = std::get_if<engine::WriteFinished>(&event))
       answer(*finished, at);
     else
       core_.apply(event, at);
@@ -82,9 +82,9 @@ void Replay::take(const Batch& batch) {
   result_.events += batch.events.size();
   if (batch.snapshot) settles_until_ = batch.planned.monotonic + kSettling;
   apply(batch);
-  const LoopActions actions = core_.plan(batch.planned);
+  const engine::LoopActions actions = core_.plan(batch.planned);
   std::vector<RecordedWrite> made;
-  for (const Command& command : actions.commands.writes) made.push_back(recorded(command));
+  for (const engine::Command& command : actions.commands.writes) made.push_back(recorded(command));
   match(batch, std::move(made));
   expire(batch, false);
 }
@@ -174,7 +174,7 @@ void Replay::expire(const Batch& batch, bool all) {
   for (const Open& open : added_) {
     if (!is_late(open)) continue;
     tell(open, false);
-    owed_.push_back({.id = open.write.id, .outcome = WriteOutcome::kConflict});
+    owed_.push_back({.id = open.write.id, .outcome = reconcilers::WriteOutcome::kConflict});
   }
   std::erase_if(added_, is_late);
 }

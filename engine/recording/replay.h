@@ -60,7 +60,7 @@ class Replay {
   static constexpr Duration kSettling = std::chrono::seconds(60);
 
   // `settings`: as the recorded engine had them, or others, to see what these change.
-  Replay(EngineSettings settings, size_t most_differences);
+  Replay(engine::EngineSettings settings, size_t most_differences);
 
   void take(const Batch& batch);
   ReplayResult finish();
@@ -74,11 +74,11 @@ class Replay {
     std::string text;
     bool settling;
     bool silent = false;  // was under way at a snapshot: nothing is told of it
-    std::optional<WriteFinished> answer{};
+    std::optional<engine::WriteFinished> answer{};
   };
 
   void apply(const Batch& batch);
-  void answer(WriteFinished finished, Now at);
+  void answer(engine::WriteFinished finished, Now at);
   void match(const Batch& batch, std::vector<RecordedWrite> made);
   void settle(const Open& recorded, const RecordedWrite& now, bool moved);
   void expire(const Batch& batch, bool all);
@@ -87,14 +87,14 @@ class Replay {
   bool is_settling(Now now) const { return settles_until_ && now.monotonic < *settles_until_; }
   void note(Difference difference);
 
-  LoopCore core_;
+  engine::LoopCore core_;
   const size_t most_differences_;
   ReplayResult result_;
-  std::map<uint64_t, uint64_t> ids_;     // of writes that await answers: recorded, now
-  std::vector<Open> missing_;            // recorded, and not made now
-  std::vector<Open> added_;              // made now, and not recorded
-  std::vector<WriteFinished> owed_;      // answers for the next batch
-  std::map<std::string, size_t> noted_;  // differences, by their texts; where they are in the list
+  std::map<uint64_t, uint64_t> ids_;         // of writes that await answers: recorded, now
+  std::vector<Open> missing_;                // recorded, and not made now
+  std::vector<Open> added_;                  // made now, and not recorded
+  std::vector<engine::WriteFinished> owed_;  // answers for the next batch
+  std::map<std::string, size_t> noted_;      // differences, by their texts; where they are in the list
   std::optional<MonotonicTime> settles_until_{};
 };
 

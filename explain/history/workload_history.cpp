@@ -5,7 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
-namespace muster {
+namespace muster::explain {
 namespace {
 
 // The mean number of bytes by which an allocator rounds up each block.
@@ -352,4 +352,4 @@ std::vector<ExplainedMoment> WorkloadHistory::of(const ObjectKey& key) const {
   return moments;
 }
 
-}  // namespace muster
+}  // namespace muster::explain

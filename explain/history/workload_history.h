@@ -21,7 +21,7 @@
 #include "base/clock.h"
 #include "explain/history/workload_moments.h"
 
-namespace muster {
+namespace muster::explain {
 
 // One thread.
 class WorkloadHistory {
@@ -117,4 +117,4 @@ class WorkloadHistory {
   int64_t earliest_ended_ = INT64_MAX;  // at most the earliest end of all, so that expire() costs nothing until then
 };
 
-}  // namespace muster
+}  // namespace muster::explain

@@ -6,7 +6,7 @@
 
 #include "api/texts/workload_texts.h"
 
-namespace muster {
+namespace muster::explain {
 namespace {
 
 constexpr std::string_view kByUid = "uid:";
@@ -268,4 +268,4 @@ WorkloadTrace::News WorkloadTrace::take(const Workload& workload, Timestamp now)
   return news;
 }
 
-}  // namespace muster
+}  // namespace muster::explain

@@ -16,7 +16,7 @@
 #include "api/workload.h"
 #include "base/shared_text.h"
 
-namespace muster {
+namespace muster::explain {
 
 enum class MomentKind : uint8_t {
   kCreated,
@@ -94,4 +94,4 @@ class WorkloadTrace {
   bool active_ = true, deleting_ = false, known_ = false;
 };
 
-}  // namespace muster
+}  // namespace muster::explain

@@ -11,7 +11,7 @@
 #include "explain/lists/workload_list.h"
 #include "explain/lists/workload_state.h"
 
-namespace muster {
+namespace muster::explain {
 namespace {
 
 using nlohmann::json;
@@ -42,15 +42,15 @@ std::string root_of(const QueueSnapshot& snapshot, std::string cohort) {
     const auto& all = snapshot.cohorts();
     const auto found =
         std::lower_bound(all.begin(), all.end(), cohort,
-                         [](const ListedCohort& one, const std::string& name) { return one.name < name; });
+                         [](const scheduler::ListedCohort& one, const std::string& name) { return one.name < name; });
     if (found == all.end() || found->name != cohort || found->parent.empty()) break;
     cohort = found->parent;
   }
   return cohort;
 }
 
-bool has_resource(const ListedClusterQueue& queue, const std::string& resource, bool borrowed) {
-  return std::any_of(queue.quotas.begin(), queue.quotas.end(), [&](const ListedQuota& quota) {
+bool has_resource(const scheduler::ListedClusterQueue& queue, const std::string& resource, bool borrowed) {
+  return std::any_of(queue.quotas.begin(), queue.quotas.end(), [&](const scheduler::ListedQuota& quota) {
     return quota.resource == resource && (!borrowed || quota.borrowed > 0);
   });
 }
@@ -97,7 +97,7 @@ std::vector<Holder> find_holders(const QueueSnapshot& snapshot, uint32_t asked, 
   const std::string& cohort = snapshot.cluster_queues()[asked].cohort;
   const std::string root = cohort.empty() ? "" : root_of(snapshot, cohort);
   for (uint32_t queue = 0; !root.empty() && queue < snapshot.cluster_queues().size(); ++queue) {
-    const ListedClusterQueue& other = snapshot.cluster_queues()[queue];
+    const scheduler::ListedClusterQueue& other = snapshot.cluster_queues()[queue];
     if (queue == asked || other.cohort.empty() || !has_resource(other, resource, true)) continue;
     if (root_of(snapshot, other.cohort) == root) add_holders(snapshot, queue, resource, true, holders);
   }
@@ -115,7 +115,7 @@ Result<json> holder_list(const QueueSnapshot& snapshot, const HolderQuestion& qu
                          const std::function<bool(const std::string& ns)>& may_know) {
   const auto asked = queue_of(snapshot, question);
   if (!asked) return fail(asked.error().message);
-  const ListedClusterQueue& queue = snapshot.cluster_queues()[*asked];
+  const scheduler::ListedClusterQueue& queue = snapshot.cluster_queues()[*asked];
   if (!has_resource(queue, question.resource, false))
     return fail("ClusterQueue " + queue.object->meta.name + " has no quota for " + question.resource);
   std::map<std::string, bool> known;
@@ -139,4 +139,4 @@ Result<json> holder_list(const QueueSnapshot& snapshot, const HolderQuestion& qu
   return list;
 }
 
-}  // namespace muster
+}  // namespace muster::explain

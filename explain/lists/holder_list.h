@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "explain/lists/queue_snapshot.h"
 
-namespace muster {
+namespace muster::explain {
 
 struct HolderQuestion {
   std::string resource;
@@ -28,4 +28,4 @@ inline constexpr size_t kMostNamespaces = 20;
 Result<nlohmann::json> holder_list(const QueueSnapshot& snapshot, const HolderQuestion& question,
                                    const std::function<bool(const std::string& ns)>& may_know);
 
-}  // namespace muster
+}  // namespace muster::explain

@@ -5,7 +5,7 @@
 
 #include "api/codec/json.h"
 
-namespace muster {
+namespace muster::explain {
 namespace {
 
 using nlohmann::json;
@@ -65,4 +65,4 @@ Result<std::string> pending_of_local_queue(const QueueSnapshot& snapshot, std::s
                  [&](size_t i) -> const ListedWorkload& { return snapshot.workloads()[rows[i]]; });
 }
 
-}  // namespace muster
+}  // namespace muster::explain

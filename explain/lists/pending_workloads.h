@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "explain/lists/queue_snapshot.h"
 
-namespace muster {
+namespace muster::explain {
 
 inline constexpr std::string_view kVisibilityGroup = "visibility.kueue.x-k8s.io";
 inline constexpr std::array<std::string_view, 2> kVisibilityVersions = {"v1beta2", "v1beta1"};  // the preferred first
@@ -31,4 +31,4 @@ Result<std::string> pending_of_cluster_queue(const QueueSnapshot& snapshot, std:
 Result<std::string> pending_of_local_queue(const QueueSnapshot& snapshot, std::string_view version, std::string_view ns,
                                            std::string_view name, PendingPage page);
 
-}  // namespace muster
+}  // namespace muster::explain

@@ -10,7 +10,7 @@
 #include "explain/lists/workload_list.h"
 #include "explain/lists/workload_state.h"
 
-namespace muster {
+namespace muster::explain {
 namespace {
 
 using nlohmann::json;
@@ -19,9 +19,9 @@ std::string text(const std::string& resource, int64_t amount) {
   return to_quantity(resource, amount).text();
 }
 
-json to_json(const std::vector<ListedQuota>& quotas) {
+json to_json(const std::vector<scheduler::ListedQuota>& quotas) {
   json list = json::array();
-  for (const ListedQuota& quota : quotas) {
+  for (const scheduler::ListedQuota& quota : quotas) {
     json item = {{"flavor", quota.flavor},
                  {"resource", quota.resource},
                  {"nominal", text(quota.resource, quota.nominal)},
@@ -51,7 +51,7 @@ json oldest_of(const QueueSnapshot& snapshot, const QueueSnapshot::Range& range)
   return oldest(snapshot, rows);
 }
 
-json usage_of(const FlavorAmounts& amounts) {
+json usage_of(const state::FlavorAmounts& amounts) {
   json list = json::array();
   for (const auto& [flavor, requests] : amounts) {
     for (const auto& [resource, amount] : requests)
@@ -102,7 +102,7 @@ json local_queue_list(const QueueSnapshot& snapshot, std::string_view ns) {
 json cluster_queue_list(const QueueSnapshot& snapshot) {
   json items = json::array();
   for (uint32_t i = 0; i < snapshot.cluster_queues().size(); ++i) {
-    const ListedClusterQueue& queue = snapshot.cluster_queues()[i];
+    const scheduler::ListedClusterQueue& queue = snapshot.cluster_queues()[i];
     const bool stopped = queue.inactive_reason == kStoppedReason;
     json item = {{"name", queue.object->meta.name},
                  {"cohort", queue.cohort},
@@ -127,11 +127,11 @@ json cluster_queue_list(const QueueSnapshot& snapshot) {
 
 json cohort_list(const QueueSnapshot& snapshot) {
   std::map<std::string, json> queues;
-  for (const ListedClusterQueue& queue : snapshot.cluster_queues()) {
+  for (const scheduler::ListedClusterQueue& queue : snapshot.cluster_queues()) {
     if (!queue.cohort.empty()) queues[queue.cohort].push_back(queue.object->meta.name);
   }
   json items = json::array();
-  for (const ListedCohort& cohort : snapshot.cohorts()) {
+  for (const scheduler::ListedCohort& cohort : snapshot.cohorts()) {
     const auto own = queues.find(cohort.name);
     items.push_back({{"name", cohort.name},
                      {"parent", cohort.parent},
@@ -141,4 +141,4 @@ json cohort_list(const QueueSnapshot& snapshot) {
   return list_of(snapshot, "CohortSummaryList", std::move(items));
 }
 
-}  // namespace muster
+}  // namespace muster::explain

@@ -7,7 +7,7 @@
 
 #include "explain/lists/queue_snapshot.h"
 
-namespace muster {
+namespace muster::explain {
 
 // Of a namespace; empty: of all. A list of LocalQueueSummary.
 nlohmann::json local_queue_list(const QueueSnapshot& snapshot, std::string_view ns);
@@ -16,4 +16,4 @@ nlohmann::json cluster_queue_list(const QueueSnapshot& snapshot);
 // A list of CohortSummary, with the ClusterQueues that are directly in each.
 nlohmann::json cohort_list(const QueueSnapshot& snapshot);
 
-}  // namespace muster
+}  // namespace muster::explain

@@ -7,7 +7,7 @@
 #include "api/workload_conditions.h"
 #include "scheduler/views/listing.h"
 
-namespace muster {
+namespace muster::explain {
 namespace {
 
 Timestamp reserved_since(const Workload& workload) {
@@ -16,7 +16,7 @@ Timestamp reserved_since(const Workload& workload) {
 }
 
 // Workloads whose reservation is not written yet come last.
-bool holds_longer(const HolderEntry& a, const HolderEntry& b) {
+bool holds_longer(const scheduler::HolderEntry& a, const scheduler::HolderEntry& b) {
   if (a.assumed != b.assumed) return b.assumed;
   const Timestamp left = reserved_since(*a.object), right = reserved_since(*b.object);
   const ObjectMeta &first = a.object->meta, &second = b.object->meta;
@@ -25,9 +25,10 @@ bool holds_longer(const HolderEntry& a, const HolderEntry& b) {
 
 }  // namespace
 
-QueueListing take_queue_listing(const ClusterState& state, const SchedulerDriver& decisions, bool leads, Now now) {
+QueueListing take_queue_listing(const state::ClusterState& state, const state::SchedulerDriver& decisions, bool leads,
+                                Now now) {
   QueueListing taken;
-  taken.listing = listing_of(decisions.scheduler().state());
+  taken.listing = scheduler::listing_of(decisions.scheduler().state());
   state.for_each_of(kLocalQueues, [&](const TypedObject& object) {
     const LocalQueuePtr& queue = std::get<LocalQueuePtr>(object);
     taken.local_queues.push_back({queue, state.queue_counts().of_local_queue(queue->meta.ns, queue->meta.name)});
@@ -39,7 +40,8 @@ QueueListing take_queue_listing(const ClusterState& state, const SchedulerDriver
 
 QueueSnapshot::QueueSnapshot(QueueListing listed) : listed_(std::move(listed)) {
   size_t count = listed_.listing.elsewhere.size();
-  for (const ListedClusterQueue& queue : cluster_queues()) count += queue.pending.size() + queue.holders.size();
+  for (const scheduler::ListedClusterQueue& queue : cluster_queues())
+    count += queue.pending.size() + queue.holders.size();
   workloads_.reserve(count);
   ranges_.reserve(cluster_queues().size());
   for (uint32_t queue = 0; queue < cluster_queues().size(); ++queue) add_queue(queue);
@@ -51,16 +53,16 @@ QueueSnapshot::QueueSnapshot(QueueListing listed) : listed_(std::move(listed)) {
 }
 
 void QueueSnapshot::add_queue(uint32_t queue) {
-  ListedClusterQueue& listed = listed_.listing.cluster_queues[queue];
-  std::sort(listed.pending.begin(), listed.pending.end(), comes_before);
+  scheduler::ListedClusterQueue& listed = listed_.listing.cluster_queues[queue];
+  std::sort(listed.pending.begin(), listed.pending.end(), scheduler::comes_before);
   std::sort(listed.holders.begin(), listed.holders.end(), holds_longer);
   Range range{.first = static_cast<uint32_t>(workloads_.size())};
-  for (const HolderEntry& holder : listed.holders) {
+  for (const scheduler::HolderEntry& holder : listed.holders) {
     add({.object = holder.object, .place = ListedWorkload::Place::kHolding, .assumed = holder.assumed, .queue = queue});
   }
   range.first_pending = static_cast<uint32_t>(workloads_.size());
   int32_t position = 0;
-  for (const PendingEntry& entry : listed.pending) {
+  for (const scheduler::PendingEntry& entry : listed.pending) {
     add({.object = entry.object,
          .place = ListedWorkload::Place::kPending,
          .queue = queue,
@@ -86,9 +88,10 @@ void QueueSnapshot::add(ListedWorkload workload) {
 
 std::optional<uint32_t> QueueSnapshot::find_cluster_queue(std::string_view name) const {
   const auto& all = cluster_queues();
-  const auto found = std::lower_bound(
-      all.begin(), all.end(), name,
-      [](const ListedClusterQueue& queue, std::string_view wanted) { return queue.object->meta.name < wanted; });
+  const auto found = std::lower_bound(all.begin(), all.end(), name,
+                                      [](const scheduler::ListedClusterQueue& queue, std::string_view wanted) {
+                                        return queue.object->meta.name < wanted;
+                                      });
   if (found == all.end() || found->object->meta.name != name) return std::nullopt;
   return static_cast<uint32_t>(found - all.begin());
 }
@@ -122,4 +125,4 @@ const QueueSnapshot::Rows& QueueSnapshot::pending_of_local_queue(std::string_vie
   return rows_of(pending_, path_of(ns, name));
 }
 
-}  // namespace muster
+}  // namespace muster::explain

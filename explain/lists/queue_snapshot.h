@@ -16,20 +16,21 @@
 #include "state/cluster_state.h"
 #include "state/scheduler_driver.h"
 
-namespace muster {
+namespace muster::explain {
 
 struct ListedLocalQueue {
   LocalQueuePtr object;
-  QueueCounts counts;
+  state::QueueCounts counts;
 };
 struct QueueListing {
-  Listing listing;
+  scheduler::Listing listing;
   std::vector<ListedLocalQueue> local_queues;  // by namespace and name
   Timestamp at;
   bool leads = false;
 };
 // One thread: that of the state. Linear in the number of Workloads.
-QueueListing take_queue_listing(const ClusterState& state, const SchedulerDriver& decisions, bool leads, Now now);
+QueueListing take_queue_listing(const state::ClusterState& state, const state::SchedulerDriver& decisions, bool leads,
+                                Now now);
 
 // A Workload in its place.
 struct ListedWorkload {
@@ -49,8 +50,8 @@ class QueueSnapshot {
 
   Timestamp at() const { return listed_.at; }
   bool leads() const { return listed_.leads; }
-  const std::vector<ListedClusterQueue>& cluster_queues() const { return listed_.listing.cluster_queues; }
-  const std::vector<ListedCohort>& cohorts() const { return listed_.listing.cohorts; }
+  const std::vector<scheduler::ListedClusterQueue>& cluster_queues() const { return listed_.listing.cluster_queues; }
+  const std::vector<scheduler::ListedCohort>& cohorts() const { return listed_.listing.cohorts; }
   const std::vector<ListedLocalQueue>& local_queues() const { return listed_.local_queues; }
   std::optional<uint32_t> find_cluster_queue(std::string_view name) const;
   const ListedLocalQueue* find_local_queue(std::string_view ns, std::string_view name) const;
@@ -83,4 +84,4 @@ class QueueSnapshot {
   Index by_local_queue_, pending_;  // by "namespace/name"
 };
 
-}  // namespace muster
+}  // namespace muster::explain

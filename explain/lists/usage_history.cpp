@@ -6,13 +6,13 @@
 #include "api/requests.h"
 #include "explain/lists/workload_list.h"
 
-namespace muster {
+namespace muster::explain {
 
 using nlohmann::json;
 
 void UsageHistory::add(const QueueListing& listed) {
   std::map<std::string, Series, std::less<>> kept;
-  for (const ListedClusterQueue& queue : listed.listing.cluster_queues) {
+  for (const scheduler::ListedClusterQueue& queue : listed.listing.cluster_queues) {
     Series& series = kept[queue.object->meta.name];
     if (auto known = queues_.find(queue.object->meta.name); known != queues_.end()) series = std::move(known->second);
     add(queue, listed.at, series);
@@ -33,8 +33,8 @@ void UsageHistory::widen(Series& series, const std::pair<std::string, std::strin
   series.used = std::move(used);
 }
 
-void UsageHistory::add(const ListedClusterQueue& queue, Timestamp at, Series& series) {
-  for (const ListedQuota& quota : queue.quotas) {
+void UsageHistory::add(const scheduler::ListedClusterQueue& queue, Timestamp at, Series& series) {
+  for (const scheduler::ListedQuota& quota : queue.quotas) {
     const std::pair<std::string, std::string> key(quota.flavor, quota.resource);
     if (std::find(series.quotas.begin(), series.quotas.end(), key) == series.quotas.end()) widen(series, key);
   }
@@ -53,7 +53,7 @@ void UsageHistory::add(const ListedClusterQueue& queue, Timestamp at, Series& se
                            .reserving = static_cast<uint32_t>(queue.holders.size())};
   const auto used = series.used.begin() + static_cast<std::ptrdiff_t>(place * width);
   std::fill_n(used, width, 0);
-  for (const ListedQuota& quota : queue.quotas) {
+  for (const scheduler::ListedQuota& quota : queue.quotas) {
     const std::pair<std::string, std::string> key(quota.flavor, quota.resource);
     *(used + (std::find(series.quotas.begin(), series.quotas.end(), key) - series.quotas.begin())) = quota.used;
   }
@@ -90,4 +90,4 @@ Result<json> UsageHistory::of_cluster_queue(std::string_view name) const {
               {"resources", std::move(resources)}};
 }
 
-}  // namespace muster
+}  // namespace muster::explain

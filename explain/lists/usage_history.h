@@ -15,7 +15,7 @@
 #include "base/result.h"
 #include "explain/lists/queue_snapshot.h"
 
-namespace muster {
+namespace muster::explain {
 
 inline constexpr Duration kUsageInterval = std::chrono::minutes(5);
 
@@ -44,10 +44,10 @@ class UsageHistory {
     size_t first = 0;           // of the samples, once there are kMostSamples
   };
 
-  static void add(const ListedClusterQueue& queue, Timestamp at, Series& series);
+  static void add(const scheduler::ListedClusterQueue& queue, Timestamp at, Series& series);
   static void widen(Series& series, const std::pair<std::string, std::string>& quota);
 
   std::map<std::string, Series, std::less<>> queues_;
 };
 
-}  // namespace muster
+}  // namespace muster::explain

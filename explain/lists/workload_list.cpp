@@ -8,7 +8,7 @@
 #include "api/requests.h"
 #include "explain/lists/workload_state.h"
 
-namespace muster {
+namespace muster::explain {
 namespace {
 
 using nlohmann::json;
@@ -105,4 +105,4 @@ Result<json> workload_list(const QueueSnapshot& snapshot, const WorkloadFilter& 
   return page_of(snapshot, snapshot.workloads().size(), filter, starts, [](size_t i) { return i; });
 }
 
-}  // namespace muster
+}  // namespace muster::explain

@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "explain/lists/queue_snapshot.h"
 
-namespace muster {
+namespace muster::explain {
 
 // The apiVersion of the lists of this folder; each has a kind: WorkloadSummaryList and so on.
 inline constexpr std::string_view kListsApiVersion = "lists.muster.batch/v1alpha1";
@@ -33,4 +33,4 @@ Result<nlohmann::json> workload_list(const QueueSnapshot& snapshot, const Worklo
 // The same form for any list of this folder.
 nlohmann::json list_of(const QueueSnapshot& snapshot, std::string_view kind, nlohmann::json items);
 
-}  // namespace muster
+}  // namespace muster::explain

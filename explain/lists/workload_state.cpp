@@ -5,7 +5,7 @@
 #include "api/meta/constants.h"
 #include "api/workload_conditions.h"
 
-namespace muster {
+namespace muster::explain {
 namespace {
 
 using Place = ListedWorkload::Place;
@@ -27,7 +27,7 @@ bool backs_off(const QueueSnapshot& snapshot, const Workload& workload) {
          (requeued->reason == kPodsReadyTimeoutReason || requeued->reason == kAdmissionCheckReason);
 }
 
-std::string queue_reason(const ListedClusterQueue& queue) {
+std::string queue_reason(const scheduler::ListedClusterQueue& queue) {
   if (queue.inactive_reason.empty()) return "";
   return queue.inactive_reason == kStoppedReason ? std::string(kClusterQueueStoppedReason) : "ClusterQueueInactive";
 }
@@ -149,4 +149,4 @@ Timestamp holds_until(const Workload& workload) {
   return until;
 }
 
-}  // namespace muster
+}  // namespace muster::explain

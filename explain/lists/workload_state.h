@@ -7,7 +7,7 @@
 
 #include "explain/lists/queue_snapshot.h"
 
-namespace muster {
+namespace muster::explain {
 
 // "Pending", "QuotaReserved", "Admitted", "Evicted" (it still holds its quota) or "Inactive".
 std::string state_of(const ListedWorkload& listed);
@@ -20,4 +20,4 @@ Timestamp in_state_since(const ListedWorkload& listed);
 // When the holder of quota is deactivated at the latest (spec.maximumExecutionTimeSeconds); zero: never.
 Timestamp holds_until(const Workload& workload);
 
-}  // namespace muster
+}  // namespace muster::explain

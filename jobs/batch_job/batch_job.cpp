@@ -12,7 +12,7 @@
 #include "jobs/edit.h"
 #include "jobs/ended_by_condition.h"
 
-namespace muster {
+namespace muster::jobs {
 namespace {
 
 using nlohmann::json;
@@ -136,7 +136,7 @@ class BatchJob final : public JobKind {
   bool stops_in_steps() const override { return true; }
   bool has_start_time(const TypedObject& job) const override { return !job_of(job).status.start_time.is_zero(); }
   bool start_time_is_in_the_way(const TypedObject& job) const override {
-    return has_start_time(job) && !condition_is_true(job_of(job).status.conditions, "Suspended");
+    return has_start_time(job) && !muster::condition_is_true(job_of(job).status.conditions, "Suspended");
   }
 
  private:
@@ -158,4 +158,4 @@ std::optional<JobEnd> end_of(const Job& job) {
 
 const JobKind& batch_job = kBatchJob;
 
-}  // namespace muster
+}  // namespace muster::jobs

@@ -6,9 +6,9 @@
 
 #include "jobs/job_kind.h"
 
-namespace muster {
+namespace muster::jobs {
 
 // How the Job ended; nullopt: it has not.
 std::optional<JobEnd> end_of(const Job& job);
 
-}  // namespace muster
+}  // namespace muster::jobs

@@ -8,7 +8,7 @@
 #include "api/review/cluster_view.h"
 #include "jobs/described/described_pod_sets.h"
 
-namespace muster {
+namespace muster::jobs {
 namespace {
 
 using nlohmann::json;
@@ -247,4 +247,4 @@ json DescribedKind::suspend_patch(bool suspend) const {
   return kind_.suspend.patch(suspend == kind_.suspended_when);
 }
 
-}  // namespace muster
+}  // namespace muster::jobs

@@ -5,7 +5,7 @@
 #include "jobs/described/edit_hook.h"
 #include "jobs/job_kind.h"
 
-namespace muster {
+namespace muster::jobs {
 
 class DescribedKind final : public JobKind {
  public:
@@ -67,4 +67,4 @@ class DescribedKind final : public JobKind {
   const EditHook* edits_;  // nullptr: starts and stops edit the pod templates
 };
 
-}  // namespace muster
+}  // namespace muster::jobs

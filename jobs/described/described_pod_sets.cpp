@@ -1,6 +1,6 @@
 #include "jobs/described/described_pod_sets.h"
 
-namespace muster {
+namespace muster::jobs {
 
 std::vector<PodSet> pod_sets_of(const DescribedJob& job) {
   std::vector<PodSet> pod_sets;
@@ -15,4 +15,4 @@ std::vector<PodSet> pod_sets_of(const DescribedJob& job) {
   return pod_sets;
 }
 
-}  // namespace muster
+}  // namespace muster::jobs

@@ -6,9 +6,9 @@
 #include "api/kinds/described_job.h"
 #include "api/workload.h"
 
-namespace muster {
+namespace muster::jobs {
 
 // One pod set for each of the object's, in its order.
 std::vector<PodSet> pod_sets_of(const DescribedJob& job);
 
-}  // namespace muster
+}  // namespace muster::jobs

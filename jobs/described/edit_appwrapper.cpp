@@ -5,7 +5,7 @@
 #include "api/codec/json.h"
 #include "jobs/described/edit_hook.h"
 
-namespace muster {
+namespace muster::jobs {
 namespace {
 
 using nlohmann::json;
@@ -49,4 +49,4 @@ json restore(const DescribedJob& job, const std::vector<PodSetInfo>&) {
 const EditHook appwrapper_edits = {
     .name = "appwrapper", .start = start, .restore = restore, .shows_in_templates = false};
 
-}  // namespace muster
+}  // namespace muster::jobs

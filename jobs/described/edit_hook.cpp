@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace muster {
+namespace muster::jobs {
 
 const EditHook* find_edit_hook(std::string_view name) {
   static constexpr std::array kHooks = {&spark_edits, &appwrapper_edits, &trainjob_edits};
@@ -12,4 +12,4 @@ const EditHook* find_edit_hook(std::string_view name) {
   return found == kHooks.end() ? nullptr : *found;
 }
 
-}  // namespace muster
+}  // namespace muster::jobs

@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "jobs/pod_set_info.h"
 
-namespace muster {
+namespace muster::jobs {
 
 struct EditHook {
   std::string_view name;
@@ -29,4 +29,4 @@ extern const EditHook spark_edits;
 extern const EditHook appwrapper_edits;
 extern const EditHook trainjob_edits;
 
-}  // namespace muster
+}  // namespace muster::jobs

@@ -7,7 +7,7 @@
 #include "api/meta/object_meta.h"
 #include "jobs/described/edit_hook.h"
 
-namespace muster {
+namespace muster::jobs {
 namespace {
 
 using nlohmann::json;
@@ -93,4 +93,4 @@ json restore(const DescribedJob& job, const std::vector<PodSetInfo>& infos) {
 
 const EditHook spark_edits = {.name = "spark", .start = start, .restore = restore};
 
-}  // namespace muster
+}  // namespace muster::jobs

@@ -8,7 +8,7 @@
 #include "api/meta/constants.h"
 #include "jobs/described/edit_hook.h"
 
-namespace muster {
+namespace muster::jobs {
 namespace {
 
 using nlohmann::json;
@@ -75,4 +75,4 @@ json restore(const DescribedJob& job, const std::vector<PodSetInfo>&) {
 const EditHook trainjob_edits = {
     .name = "trainjob", .start = start, .restore = restore, .restores_once_inactive = true};
 
-}  // namespace muster
+}  // namespace muster::jobs

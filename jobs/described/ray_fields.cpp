@@ -4,7 +4,7 @@
 
 #include "api/codec/json.h"
 
-namespace muster {
+namespace muster::jobs {
 namespace {
 
 std::string_view field_of(std::string_view resource) {
@@ -25,4 +25,4 @@ FieldPath ray_cluster_path(std::string_view resource) {
   return field.empty() ? FieldPath("spec") : FieldPath("spec").child(field);
 }
 
-}  // namespace muster
+}  // namespace muster::jobs

@@ -7,7 +7,7 @@
 #include "api/meta/field_error.h"
 #include "api/review/review.h"
 
-namespace muster {
+namespace muster::jobs {
 
 inline constexpr RuleMatch kRayJobs{"ray.io", "rayjobs"};
 inline constexpr RuleMatch kRayClusters{"ray.io", "rayclusters"};
@@ -17,4 +17,4 @@ inline constexpr RuleMatch kRayServices{"ray.io", "rayservices"};
 const nlohmann::json* ray_cluster_spec(std::string_view resource, const nlohmann::json& object);
 FieldPath ray_cluster_path(std::string_view resource);
 
-}  // namespace muster
+}  // namespace muster::jobs

@@ -9,7 +9,7 @@
 #include "jobs/ended_by_condition.h"
 #include "jobs/job_kind.h"
 
-namespace muster {
+namespace muster::jobs {
 namespace {
 
 using nlohmann::json;
@@ -148,4 +148,4 @@ const JobSetKind kJobSetKind;
 
 const JobKind& jobset = kJobSetKind;
 
-}  // namespace muster
+}  // namespace muster::jobs

@@ -8,7 +8,7 @@
 #include "api/meta/names.h"
 #include "jobs/job_kind.h"
 
-namespace muster {
+namespace muster::jobs {
 
 using nlohmann::json;
 
@@ -97,4 +97,4 @@ std::string pod_address(std::string_view child_job, int64_t pod_index, std::stri
   return address.append("-").append(std::to_string(pod_index)).append(".").append(subdomain);
 }
 
-}  // namespace muster
+}  // namespace muster::jobs

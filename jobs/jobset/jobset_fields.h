@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace muster {
+namespace muster::jobs {
 
 // The name, or one as long as generateName will make it.
 std::string jobset_name_or_alike(const nlohmann::json& jobset);
@@ -45,4 +45,4 @@ bool restarts_single_job(const nlohmann::json& failure_policy_rule);
 // spec.managedBy names another controller than JobSet's, whose role muster has.
 bool is_managed_elsewhere(const nlohmann::json& jobset);
 
-}  // namespace muster
+}  // namespace muster::jobs

@@ -2,7 +2,7 @@
 
 #include "jobs/typed_text.h"
 
-namespace muster {
+namespace muster::jobs {
 namespace {
 
 constexpr TypedField kJobSpecFields[] = {
@@ -43,4 +43,4 @@ std::string print_replicated_jobs(const nlohmann::json& replicated_jobs) {
   return print_typed(replicated_jobs, kReplicatedJob);
 }
 
-}  // namespace muster
+}  // namespace muster::jobs

@@ -6,10 +6,10 @@
 
 #include "jobs/typed_text.h"
 
-namespace muster {
+namespace muster::jobs {
 
 // Fields in the order of the API's documentation, name first, without what is empty.
 // Error messages show a list in this form.
 std::string print_replicated_jobs(const nlohmann::json& replicated_jobs);
 
-}  // namespace muster
+}  // namespace muster::jobs

@@ -9,7 +9,7 @@
 #include "api/meta/constants.h"
 #include "jobs/pod/pod_group.h"
 
-namespace muster {
+namespace muster::jobs {
 namespace {
 
 using Pods = std::vector<QueuedPodPtr>;
@@ -52,7 +52,7 @@ PodSet pod_set_of(const QueuedPod& pod, std::string name, int32_t count) {
           .min_count = std::nullopt,
           // The topology annotations become the pod set's request; a Workload contains no other metadata of the
           // pod.
-          .pod_template = {.metadata_text = to_text(nlohmann::json{{"annotations", pod.meta.annotations}}),
+          .pod_template = {.metadata_text = muster::to_text(nlohmann::json{{"annotations", pod.meta.annotations}}),
                            .spec = pod.spec},
           .topology_request_text = {},
           .asks_for_topology = false};
@@ -220,4 +220,4 @@ GroupMatch match(const PodGroup& group, const Workload& workload, Timestamp now)
   return found;
 }
 
-}  // namespace muster
+}  // namespace muster::jobs

@@ -6,7 +6,7 @@
 #include "api/meta/constants.h"
 #include "api/meta/field_error.h"
 
-namespace muster {
+namespace muster::jobs {
 
 std::optional<PodGroupNameRef> pod_group_name_of(const RuleSettings& settings, const nlohmann::json& pod) {
   const auto annotated = annotation(pod, kPodGroupName);
@@ -17,4 +17,4 @@ std::optional<PodGroupNameRef> pod_group_name_of(const RuleSettings& settings, c
   return PodGroupNameRef{*labelled, FieldPath("metadata.labels").key(kPodGroupName), false};
 }
 
-}  // namespace muster
+}  // namespace muster::jobs

@@ -8,7 +8,7 @@
 
 #include "api/config/rule_settings.h"
 
-namespace muster {
+namespace muster::jobs {
 
 struct PodGroupNameRef {
   std::string_view name;  // points into the pod; never empty
@@ -18,4 +18,4 @@ struct PodGroupNameRef {
 // The annotation comes first; without the gate WorkloadIdentifierAnnotations only the label counts.
 std::optional<PodGroupNameRef> pod_group_name_of(const RuleSettings& settings, const nlohmann::json& pod);
 
-}  // namespace muster
+}  // namespace muster::jobs

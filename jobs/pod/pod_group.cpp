@@ -10,7 +10,7 @@
 #include "api/meta/time.h"
 #include "base/encoding.h"
 
-namespace muster {
+namespace muster::jobs {
 namespace {
 
 using nlohmann::json;
@@ -105,7 +105,7 @@ SucceededPods read_succeeded(std::string_view annotation) {
 std::string to_text(const SucceededPods& pods) {
   json object = json::object();
   for (const auto& [role, ids] : pods) object[role] = ids;
-  return to_text(object);
+  return muster::to_text(object);
 }
 
 SucceededPods succeeded_with(SucceededPods known, const PodGroup& group) {
@@ -186,4 +186,4 @@ Result<json> ungate_patch(const QueuedPod& pod, std::string_view role, const std
   return template_patch(before, after);
 }
 
-}  // namespace muster
+}  // namespace muster::jobs

@@ -18,7 +18,7 @@
 #include "jobs/job_kind.h"
 #include "jobs/pod_set_info.h"
 
-namespace muster {
+namespace muster::jobs {
 
 // muster's webhook has put it into its queue: no other pod is touched.
 bool is_managed(const QueuedPod& pod);
@@ -92,4 +92,4 @@ GroupMatch match(const PodGroup& group, const Workload& workload, Timestamp now)
 // The merge patch that lets one pod go on with what its pod set got. `role` is the name of the pod set.
 Result<nlohmann::json> ungate_patch(const QueuedPod& pod, std::string_view role, const std::vector<PodSetInfo>& infos);
 
-}  // namespace muster
+}  // namespace muster::jobs

@@ -9,7 +9,7 @@
 #include "jobs/job_kind.h"
 #include "jobs/pod/pod_group.h"
 
-namespace muster {
+namespace muster::jobs {
 namespace {
 
 using nlohmann::json;
@@ -56,14 +56,14 @@ class PodKind final : public JobKind {
   std::vector<PodTemplateRef> pod_templates(json& pod) const override { return templates(pod); }
   std::vector<ConstPodTemplateRef> read_pod_templates(const json& pod) const override { return templates(pod); }
 
-  bool suspended(const TypedObject& pods) const override { return muster::suspended(group_of(pods)); }
+  bool suspended(const TypedObject& pods) const override { return jobs::suspended(group_of(pods)); }
   std::string_view managed_by(const TypedObject&) const override { return {}; }
   bool readable(const TypedObject&) const override { return true; }
   bool active(const TypedObject& pods) const override { return group_of(pods).active; }
-  bool pods_ready(const TypedObject& pods) const override { return muster::pods_ready(group_of(pods)); }
+  bool pods_ready(const TypedObject& pods) const override { return jobs::pods_ready(group_of(pods)); }
   std::optional<JobEnd> end(const TypedObject& pods) const override { return end_of(group_of(pods)); }
   std::vector<ReclaimablePod> reclaimable_pods(const TypedObject& pods) const override {
-    return muster::reclaimable_pods(group_of(pods));
+    return jobs::reclaimable_pods(group_of(pods));
   }
   std::vector<PodSet> pod_set_shapes(const TypedObject& pods, const RuleSettings&) const override {
     auto pod_sets = pod_sets_of(group_of(pods));
@@ -85,4 +85,4 @@ const PodKind kPod;
 
 const JobKind& plain_pod = kPod;
 
-}  // namespace muster
+}  // namespace muster::jobs

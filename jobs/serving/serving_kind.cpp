@@ -8,7 +8,7 @@
 #include "jobs/edit.h"
 #include "jobs/job_kind.h"
 
-namespace muster {
+namespace muster::jobs {
 namespace {
 
 using nlohmann::json;
@@ -108,4 +108,4 @@ const JobKind& deployment = kDeploymentKind;
 const JobKind& stateful_set = kStatefulSetKind;
 const JobKind& leader_worker_set = kLeaderWorkerSetKind;
 
-}  // namespace muster
+}  // namespace muster::jobs

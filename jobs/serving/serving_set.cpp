@@ -10,7 +10,7 @@
 #include "base/whole_number.h"
 #include "jobs/workload_name.h"
 
-namespace muster {
+namespace muster::jobs {
 
 using nlohmann::json;
 
@@ -75,4 +75,4 @@ bool is_of_serving_set(const QueuedPod& pod) {
   return parent == kStatefulSetFramework || parent == kLeaderWorkerSetFramework;
 }
 
-}  // namespace muster
+}  // namespace muster::jobs

@@ -11,7 +11,7 @@
 #include "api/meta/resource_type.h"
 #include "api/pods/queued_pod.h"
 
-namespace muster {
+namespace muster::jobs {
 
 struct ServingSet {
   // Groups of pods that have a Workload each. Of a StatefulSet at most one: all of its pods.
@@ -48,4 +48,4 @@ std::string gvk_of(const ResourceType& type);
 // The reconciler of such a set creates its Workload, not the reconciler of pods.
 bool is_of_serving_set(const QueuedPod& pod);
 
-}  // namespace muster
+}  // namespace muster::jobs

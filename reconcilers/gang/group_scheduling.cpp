@@ -13,7 +13,7 @@
 #include "reconcilers/gang/group_scheduling_progress.h"
 #include "reconcilers/step.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 using nlohmann::json;
@@ -44,12 +44,12 @@ enum class Holder { kNobody, kUs, kLeaving, kStale, kStranger };
 
 // The owner of the name. A ConfigMap of muster whose Job or JobSet was deleted belonged to an earlier object
 // with the same name. A ConfigMap whose owner exists belongs to the gang of this owner.
-Holder holder_of(const GangOwner& owner, const ConfigMap* config_map, const ClusterState& state) {
+Holder holder_of(const GangOwner& owner, const ConfigMap* config_map, const state::ClusterState& state) {
   if (config_map == nullptr) return Holder::kNobody;
   const auto& controller = config_map->meta.controller;
   if (!controller) return Holder::kStranger;
   if (controller->uid == owner.meta().uid) return config_map->meta.deleting ? Holder::kLeaving : Holder::kUs;
-  const ResourceType* type = job_type_of(*controller);
+  const ResourceType* type = jobs::job_type_of(*controller);
   if (type == nullptr) return Holder::kStranger;
   const TypedObject* present = state.find(*type, config_map->meta.ns, controller->name);
   if (present != nullptr && meta_of(*present).uid == controller->uid) return Holder::kStranger;
@@ -58,7 +58,7 @@ Holder holder_of(const GangOwner& owner, const ConfigMap* config_map, const Clus
 
 // Decisions that the pods show, for a ConfigMap that was deleted. A waiter that exited with 1 can also have
 // stopped because muster was down. Then a group that is complete by now still starts.
-GangDecisions decisions_by_pods(const GangOwner& owner, const Gang* gang) {
+GangDecisions decisions_by_pods(const GangOwner& owner, const state::Gang* gang) {
   GangDecisions ledger;
   if (gang == nullptr) return ledger;
   const bool complete = assess(owner, gang, {}).complete();
@@ -117,7 +117,7 @@ Write write_ledger(const GangContext& g, GangDecisions ledger, std::vector<Objec
 
 // Whether an existing pod has passed the barrier. Then its run was started, even if a client emptied the list
 // later. A pod that has ended can belong to the time before a suspension.
-bool bears_witness(const GangRun& run) {
+bool bears_witness(const state::GangRun& run) {
   if (run.passed == 0) return false;
   const auto has_passed = [](const PodPtr& pod) { return pod->waiter == WaiterState::kPassed; };
   for (const auto& [uid, job] : run.jobs) {
@@ -221,7 +221,7 @@ void nudge_started(const GangContext& g, Plan& plan) {
   if (g.gang == nullptr) return;
   for (const auto& [token, run] : g.gang->runs) {
     if (!run.waiting.empty() && g.ledger.verdict(token) == GroupVerdict::kStarted)
-      nudge(run, kGroupStartedKey, g.now.wall, plan);
+      nudge(run, jobs::kGroupStartedKey, g.now.wall, plan);
   }
 }
 
@@ -235,7 +235,7 @@ void nudge_expired(const GangContext& g, Plan& plan) {
     if (g.now.wall < from) {
       plan.wake_at(from);
     } else {
-      nudge(run, kGroupExpiredKey, g.now.wall, plan);
+      nudge(run, jobs::kGroupExpiredKey, g.now.wall, plan);
     }
   }
 }
@@ -288,21 +288,21 @@ Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
 
 void add_owners_of_name(const ConfigMap& config_map, std::vector<ObjectKey>& keys) {
   const std::string& name = config_map.meta.name;
-  for (const JobKind* kind : {&jobset, &batch_job}) {
-    const std::string suffix = group_config_map_name(*kind, "");
+  for (const jobs::JobKind* kind : {&jobs::jobset, &jobs::batch_job}) {
+    const std::string suffix = jobs::group_config_map_name(*kind, "");
     if (name.size() > suffix.size() && name.ends_with(suffix))
       keys.push_back({&kind->type, config_map.meta.ns, name.substr(0, name.size() - suffix.size())});
   }
 }
 
-void requests_for(const ClusterState&, const TypedObject& object, std::vector<ObjectKey>& keys) {
+void requests_for(const state::ClusterState&, const TypedObject& object, std::vector<ObjectKey>& keys) {
   std::optional<ObjectKey> owner;
   if (std::holds_alternative<JobSetPtr>(object)) {
     owner = key_of(object);
   } else if (const auto* job = std::get_if<JobPtr>(&object)) {
-    owner = GangIndex::owner_of(**job);
+    owner = state::GangIndex::owner_of(**job);
   } else if (const auto* pod = std::get_if<PodPtr>(&object)) {
-    owner = GangIndex::owner_of(**pod);
+    owner = state::GangIndex::owner_of(**pod);
   } else if (const auto* config_map = std::get_if<ConfigMapPtr>(&object)) {
     add_owners_of_name(**config_map, keys);
   }
@@ -314,4 +314,4 @@ void requests_for(const ClusterState&, const TypedObject& object, std::vector<Ob
 const Reconciler group_scheduling_reconciler = {
     .name = "group_scheduling", .requests_for = requests_for, .reconcile = reconcile};
 
-}  // namespace muster
+}  // namespace muster::reconcilers

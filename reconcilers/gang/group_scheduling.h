@@ -19,8 +19,8 @@
 
 #include "reconcilers/reconciler.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 extern const Reconciler group_scheduling_reconciler;
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -5,7 +5,7 @@
 #include "jobs/group_scheduling.h"
 #include "reconcilers/gang/group_scheduling_text.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 using std::chrono::seconds;
@@ -55,7 +55,7 @@ std::optional<Write> write_all_started(const GangContext& g) {
 
 bool last_run_started(const GangContext& g) {
   const int64_t attempt = g.owner.jobset != nullptr ? g.owner.jobset->status.restarts : 0;
-  const std::string prefix = group_token(g.owner.meta().uid, std::to_string(attempt), "");
+  const std::string prefix = jobs::group_token(g.owner.meta().uid, std::to_string(attempt), "");
   return std::any_of(g.ledger.started.begin(), g.ledger.started.end(),
                      [&](const std::string& token) { return token.starts_with(prefix); });
 }
@@ -86,4 +86,4 @@ std::optional<Write> write_ended(const GangContext& g) {
       g.now.wall);
 }
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -10,12 +10,12 @@
 #include "reconcilers/gang/group_scheduling_progress.h"
 #include "reconcilers/reconciler.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 // One gang in one reconciliation.
 struct GangContext : ReconcileContext {
   const GangOwner& owner;
-  const Gang* gang;             // may be null
+  const state::Gang* gang;      // may be null
   const ConfigMap* config_map;  // ours, or null
   bool taken = false;           // another object has the name
   GangDecisions ledger{};
@@ -32,4 +32,4 @@ std::optional<Write> write_condition(const GangContext& g, Plan& plan);
 // For an owner that has ended: replaces the last message about the waiting group.
 std::optional<Write> write_ended(const GangContext& g);
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -7,7 +7,7 @@
 #include "api/meta/time.h"
 #include "jobs/group_scheduling.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 std::vector<std::string> lines_at(const ConfigMap& config_map, std::string_view key) {
@@ -46,9 +46,9 @@ std::optional<TimePoint> GangDecisions::deadline(std::string_view token) const {
 
 GangDecisions read_ledger(const ConfigMap& config_map) {
   GangDecisions ledger;
-  ledger.started = lines_at(config_map, kGroupStartedKey);
-  ledger.expired = lines_at(config_map, kGroupExpiredKey);
-  for (const std::string& line : lines_at(config_map, kGroupDeadlinesKey)) {
+  ledger.started = lines_at(config_map, jobs::kGroupStartedKey);
+  ledger.expired = lines_at(config_map, jobs::kGroupExpiredKey);
+  for (const std::string& line : lines_at(config_map, jobs::kGroupDeadlinesKey)) {
     const size_t space = line.find(' ');
     if (space == std::string::npos) continue;
     if (const auto time = parse_rfc3339(std::string_view(line).substr(space + 1)); time.ok())
@@ -61,12 +61,12 @@ nlohmann::json to_data(const GangDecisions& ledger) {
   std::vector<std::string> deadlines;
   for (const auto& [token, time] : ledger.deadlines)
     deadlines.push_back(token + " " + format_rfc3339(to_timestamp(time)));
-  return {{kGroupStartedKey, to_lines(ledger.started)},
-          {kGroupExpiredKey, to_lines(ledger.expired)},
-          {kGroupDeadlinesKey, to_lines(deadlines)}};
+  return {{jobs::kGroupStartedKey, to_lines(ledger.started)},
+          {jobs::kGroupExpiredKey, to_lines(ledger.expired)},
+          {jobs::kGroupDeadlinesKey, to_lines(deadlines)}};
 }
 
-void prune(GangDecisions& ledger, const Gang* gang) {
+void prune(GangDecisions& ledger, const state::Gang* gang) {
   const auto is_gone = [&](const std::string& token) { return gang == nullptr || !gang->runs.contains(token); };
   std::erase_if(ledger.started, is_gone);
   std::erase_if(ledger.expired, is_gone);
@@ -75,4 +75,4 @@ void prune(GangDecisions& ledger, const Gang* gang) {
                 [&](const auto& line) { return is_gone(line.first) || started.contains(line.first); });
 }
 
-}  // namespace muster
+}  // namespace muster::reconcilers

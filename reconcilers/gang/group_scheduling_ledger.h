@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "state/gang_index.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 enum class GroupVerdict { kUndecided, kStarted, kExpired };
 
@@ -32,6 +32,6 @@ GangDecisions read_ledger(const ConfigMap& config_map);
 nlohmann::json to_data(const GangDecisions& ledger);
 // Leaves out the runs of which neither Job nor pod is left, so that a gang with endless restarts does not fill its
 // ConfigMap. `gang` may be null.
-void prune(GangDecisions& ledger, const Gang* gang);
+void prune(GangDecisions& ledger, const state::Gang* gang);
 
-}  // namespace muster
+}  // namespace muster::reconcilers

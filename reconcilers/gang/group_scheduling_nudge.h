@@ -5,13 +5,13 @@
 #include "reconcilers/command.h"
 #include "state/gang_index.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 // The maximum of one plan, so that a large gang does not delay its next reconciliation for long.
 inline constexpr int kNudgesPerPlan = 1000;
 
 // Adds what is due now for the waiting pods of a decided run, and when to ask again.
 // O(log n) when nothing is due.
-void nudge(const GangRun& run, std::string_view verdict, TimePoint now, Plan& plan);
+void nudge(const state::GangRun& run, std::string_view verdict, TimePoint now, Plan& plan);
 
-}  // namespace muster
+}  // namespace muster::reconcilers

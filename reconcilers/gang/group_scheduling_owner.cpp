@@ -7,7 +7,7 @@
 #include "jobs/group_scheduling.h"
 #include "reconcilers/workload/workload_timeouts.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 using nlohmann::json;
@@ -19,7 +19,7 @@ Write patch_status(const GangOwner& owner, json status) {
 }
 
 // The owner's Workload as long as it lets the owner run; nullptr: it is not queued.
-const Workload* admitted_workload(const GangOwner& owner, const ClusterState& state) {
+const Workload* admitted_workload(const GangOwner& owner, const state::ClusterState& state) {
   for (const Workload* workload : state.workloads_of_owner(owner.meta().uid)) {
     if (workload->admitted() && !workload->finished()) return workload;
   }
@@ -49,19 +49,19 @@ bool GangOwner::suspends_on_timeout() const {
   return barrier.suspend_on_timeout || !meta().label(kQueueNameLabel).empty();
 }
 
-std::optional<GangOwner> find_gang_owner(const ObjectKey& key, const ClusterState& state) {
+std::optional<GangOwner> find_gang_owner(const ObjectKey& key, const state::ClusterState& state) {
   GangOwner owner{.key = key, .barrier = {}};
   if (key.type->plural == kJobSets.plural) {
     owner.jobset = state.jobset(key.ns, key.name);
-    if (owner.jobset == nullptr || !jobset.is_managed_by(owner.jobset->managed_by)) return std::nullopt;
+    if (owner.jobset == nullptr || !jobs::jobset.is_managed_by(owner.jobset->managed_by)) return std::nullopt;
     const auto& jobs = owner.jobset->replicated_jobs;
     const auto target = std::find_if(jobs.begin(), jobs.end(), [](const ReplicatedJob& job) { return job.barrier; });
     if (target == jobs.end()) return std::nullopt;
     owner.barrier = *target->barrier;
   } else {
     owner.job = state.job(key.ns, key.name);
-    if (owner.job == nullptr || !batch_job.is_managed_by(owner.job->managed_by)) return std::nullopt;
-    const auto gang = GangIndex::owner_of(*owner.job);
+    if (owner.job == nullptr || !jobs::batch_job.is_managed_by(owner.job->managed_by)) return std::nullopt;
+    const auto gang = state::GangIndex::owner_of(*owner.job);
     if (!gang || !(*gang == key)) return std::nullopt;
     owner.barrier = *owner.job->barrier;
   }
@@ -100,7 +100,7 @@ std::optional<Write> write_group_started(const GangOwner& owner, bool is_true, s
                                                   .message = message,
                                                   .last_transition = to_timestamp(now)});
   if (!changed) return std::nullopt;
-  return patch_status(owner, {{"conditions", to_json(conditions)}});
+  return patch_status(owner, {{"conditions", muster::to_json(conditions)}});
 }
 
 std::optional<Write> end_owner(const GangOwner& owner, const ReconcileContext& context, const std::string& message) {
@@ -115,7 +115,7 @@ std::optional<Write> end_owner(const GangOwner& owner, const ReconcileContext& c
                              .reason = std::string(kGroupSchedulingTimeout),
                              .message = message,
                              .last_transition = to_timestamp(context.now.wall)});
-  json status = {{"conditions", to_json(conditions)}};
+  json status = {{"conditions", muster::to_json(conditions)}};
   if (owner.jobset != nullptr) status["terminalState"] = "Failed";
   return patch_status(owner, std::move(status));
 }
@@ -128,4 +128,4 @@ std::optional<Write> clear_start_time(const GangOwner& owner) {
   return patch_status(owner, {{"startTime", nullptr}});
 }
 
-}  // namespace muster
+}  // namespace muster::reconcilers

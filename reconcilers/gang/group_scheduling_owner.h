@@ -8,7 +8,7 @@
 
 #include "reconcilers/reconciler.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 inline constexpr std::string_view kGroupStartedCondition = "GroupStarted";
 inline constexpr std::string_view kWaitingForPods = "WaitingForPods";
@@ -39,7 +39,7 @@ struct GangOwner {
 };
 
 // nullopt: no such object, no gang, being deleted, or managed by another controller.
-std::optional<GangOwner> find_gang_owner(const ObjectKey& key, const ClusterState& state);
+std::optional<GangOwner> find_gang_owner(const ObjectKey& key, const state::ClusterState& state);
 
 ObjectEvent event_on(const GangOwner& owner, std::string_view type, std::string_view reason, std::string note);
 // The ConfigMap, with these decisions.
@@ -55,4 +55,4 @@ std::optional<Write> end_owner(const GangOwner& owner, const ReconcileContext& c
 // nothing to clear once the Job is at rest.
 std::optional<Write> clear_start_time(const GangOwner& owner);
 
-}  // namespace muster
+}  // namespace muster::reconcilers

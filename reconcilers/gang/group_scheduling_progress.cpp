@@ -8,10 +8,10 @@
 #include "base/whole_number.h"
 #include "jobs/jobset/jobset_fields.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
-int64_t newest_attempt(const Gang& gang) {
+int64_t newest_attempt(const state::Gang& gang) {
   return gang.attempts.empty() ? -1 : gang.attempts.rbegin()->first;
 }
 
@@ -20,7 +20,7 @@ int64_t pods_of(const ReplicatedJob& target) {
 }
 
 // The indexes of this replicated job that have Jobs, in order.
-const std::set<int64_t>& indexes_of(const Gang* gang, const ReplicatedJob& target) {
+const std::set<int64_t>& indexes_of(const state::Gang* gang, const ReplicatedJob& target) {
   static const std::set<int64_t> kNone;
   if (gang == nullptr || gang->attempts.empty()) return kNone;
   const auto& jobs = gang->attempts.rbegin()->second;
@@ -29,14 +29,14 @@ const std::set<int64_t>& indexes_of(const Gang* gang, const ReplicatedJob& targe
 }
 
 // Jobs beyond the replicas do not count.
-int64_t jobs_there(const Gang* gang, const ReplicatedJob& target) {
+int64_t jobs_there(const state::Gang* gang, const ReplicatedJob& target) {
   const std::set<int64_t>& indexes = indexes_of(gang, target);
   if (indexes.empty() || *indexes.rbegin() < target.replicas) return static_cast<int64_t>(indexes.size());
   return std::distance(indexes.begin(), indexes.lower_bound(target.replicas));
 }
 
 // Pods of the target Jobs that do not exist yet.
-int64_t pods_of_missing_jobs(const GangOwner& owner, const Gang* gang, bool& blocked) {
+int64_t pods_of_missing_jobs(const GangOwner& owner, const state::Gang* gang, bool& blocked) {
   const bool any = gang != nullptr && !gang->attempts.empty();
   if (owner.jobset == nullptr) {
     blocked |= !any;
@@ -53,7 +53,7 @@ int64_t pods_of_missing_jobs(const GangOwner& owner, const Gang* gang, bool& blo
   return pods;
 }
 
-void add_run(const GangRun& run, const std::string& token, GroupVerdict verdict, GroupProgress& progress) {
+void add_run(const state::GangRun& run, const std::string& token, GroupVerdict verdict, GroupProgress& progress) {
   progress.blocked |= run.suspended > 0;
   if (verdict == GroupVerdict::kStarted) {
     progress.released |= run.active > 0;
@@ -141,7 +141,7 @@ std::vector<IndexRange> read_ranges(std::string_view text) {
 }
 
 // Moves from gap to gap: two billion indexes are possible, but only as many pods and ranges as are stored.
-void add_pods_not_created(const GangJob& gang_job, int64_t pods, MissingList& missing) {
+void add_pods_not_created(const state::GangJob& gang_job, int64_t pods, MissingList& missing) {
   const Job& job = *gang_job.job;
   if (pods <= 0) return;
   if (!job.indexed || !job.completions)
@@ -165,7 +165,7 @@ void add_pods_not_created(const GangJob& gang_job, int64_t pods, MissingList& mi
   missing.add_unnamed(pods);
 }
 
-void add_job(const GangJob& gang_job, MissingList& missing) {
+void add_job(const state::GangJob& gang_job, MissingList& missing) {
   const Job& job = *gang_job.job;
   if (gang_job.filled()) return;
   if (missing.full()) return missing.add_unnamed(gang_job.expected() - (job.suspended ? 0 : gang_job.started));
@@ -184,7 +184,7 @@ void add_job(const GangJob& gang_job, MissingList& missing) {
 
 }  // namespace
 
-GroupProgress assess(const GangOwner& owner, const Gang* gang, const GangDecisions& ledger) {
+GroupProgress assess(const GangOwner& owner, const state::Gang* gang, const GangDecisions& ledger) {
   GroupProgress progress;
   progress.expected = pods_of_missing_jobs(owner, gang, progress.blocked);
   if (gang == nullptr) return progress;
@@ -198,9 +198,9 @@ GroupProgress assess(const GangOwner& owner, const Gang* gang, const GangDecisio
 namespace {
 
 // Of the newest attempt, by name; null: released.
-using KnownJobs = std::map<std::string_view, const GangJob*>;
+using KnownJobs = std::map<std::string_view, const state::GangJob*>;
 
-KnownJobs known_jobs(const Gang* gang, const GangDecisions& ledger) {
+KnownJobs known_jobs(const state::Gang* gang, const GangDecisions& ledger) {
   KnownJobs jobs;
   if (gang == nullptr) return jobs;
   for (const auto& [token, run] : gang->runs) {
@@ -225,14 +225,14 @@ void add_target(const JobSet& owner, const ReplicatedJob& target, const std::set
   int64_t next = 0;
   const auto add_missing_until = [&](int64_t end) {
     for (; next < end && !missing.full(); ++next)
-      add_missing_job(child_job_name(owner.meta.name, target.name, next), pods, missing);
+      add_missing_job(jobs::child_job_name(owner.meta.name, target.name, next), pods, missing);
     missing.add_unnamed((end - next) * pods);
     next = end;
   };
   for (const int64_t index : indexes) {
     if (index >= target.replicas) break;
     add_missing_until(index);
-    const auto found = jobs.find(child_job_name(owner.meta.name, target.name, index));
+    const auto found = jobs.find(jobs::child_job_name(owner.meta.name, target.name, index));
     if (found != jobs.end() && found->second != nullptr) add_job(*found->second, missing);
     next = index + 1;
   }
@@ -241,7 +241,7 @@ void add_target(const JobSet& owner, const ReplicatedJob& target, const std::set
 
 }  // namespace
 
-std::string missing_pods(const GangOwner& owner, const Gang* gang, const GangDecisions& ledger) {
+std::string missing_pods(const GangOwner& owner, const state::Gang* gang, const GangDecisions& ledger) {
   const KnownJobs jobs = known_jobs(gang, ledger);
   MissingList missing;
   if (owner.jobset != nullptr) {
@@ -270,4 +270,4 @@ std::optional<TimePoint> deadline_of(const GangOwner& owner, const GroupProgress
   return std::min(*progress.first_started, now) + std::chrono::seconds(owner.barrier.timeout_seconds);
 }
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -15,7 +15,7 @@
 #include "reconcilers/gang/group_scheduling_owner.h"
 #include "state/gang_index.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 struct GroupProgress {
   std::vector<std::string> undecided;  // tokens of active Jobs
@@ -32,7 +32,7 @@ struct GroupProgress {
 };
 
 // O(replicated jobs + runs). `gang` may be null.
-GroupProgress assess(const GangOwner& owner, const Gang* gang, const GangDecisions& ledger);
+GroupProgress assess(const GangOwner& owner, const state::Gang* gang, const GangDecisions& ledger);
 
 // When the group ends if it has not started by then: the earliest deadline of the undecided, as stored or, where none
 // is stored, as it would be now. A waiter's start is the kubelet's word; what that puts into the future counts as now.
@@ -41,6 +41,6 @@ std::optional<TimePoint> deadline_of(const GangOwner& owner, const GroupProgress
 
 // "train-workers-0-2 (not created), train-workers-1-0-x7k2p (Unschedulable: ...) and 3
 // more": the first pods of the run that have not started, and why. Empty when none is missing.
-std::string missing_pods(const GangOwner& owner, const Gang* gang, const GangDecisions& ledger);
+std::string missing_pods(const GangOwner& owner, const state::Gang* gang, const GangDecisions& ledger);
 
-}  // namespace muster
+}  // namespace muster::reconcilers

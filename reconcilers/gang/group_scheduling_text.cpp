@@ -1,6 +1,6 @@
 #include "reconcilers/gang/group_scheduling_text.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 constexpr std::string_view kAsOf = " as of ";
@@ -31,4 +31,4 @@ WaitingText read_waiting(std::string_view message) {
       .count = std::string(message.substr(0, mark)), .time = to_time_point(*stamp), .missing = std::string(missing)};
 }
 
-}  // namespace muster
+}  // namespace muster::reconcilers

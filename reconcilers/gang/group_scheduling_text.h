@@ -10,7 +10,7 @@
 #include "api/meta/time.h"
 #include "base/clock.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 struct WaitingText {
   std::string count;                // "3 of 5 pods have started"
@@ -23,4 +23,4 @@ std::string waiting_message(const WaitingText& text);
 // Of a message that is not of this form all is `count`.
 WaitingText read_waiting(std::string_view message);
 
-}  // namespace muster
+}  // namespace muster::reconcilers

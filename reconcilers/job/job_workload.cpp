@@ -23,7 +23,7 @@
 #include "state/scheduler_driver.h"
 #include "state/unsupported.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 // A namespace or an owner that the watches have not shown yet.
@@ -65,7 +65,7 @@ void create(const JobContext& context, Plan& plan) {
 Step follow_without_workload(const JobContext& context, Plan& plan) {
   if (context.job.end()) return Step::kDone;
   // Its making leads back here.
-  if (prebuilt_workload_name_of(context.queues().rules, context.job.meta()))
+  if (jobs::prebuilt_workload_name_of(context.queues().rules, context.job.meta()))
     return advance_stop(context, nullptr, "missing workload", plan);
   if (!context.job.active()) create(context, plan);
   return Step::kDone;
@@ -79,7 +79,7 @@ std::string name_in_events(const Workload& workload) {
 
 }  // namespace
 
-void tell_end(const JobContext& context, const Workload& workload, const JobEnd& job_end, Plan& plan) {
+void tell_end(const JobContext& context, const Workload& workload, const jobs::JobEnd& job_end, Plan& plan) {
   const std::string_view reason = job_end.success ? kSucceededReason : kFailedReason;
   Write write = write_status(workload, finished_status(workload, reason, job_end.message, context.stamp()));
   write.events = {context.event(kNormalEvent, "FinishedWorkload", name_in_events(workload))};
@@ -111,17 +111,18 @@ namespace {
 // The scheduler has a decision about the Workload, or will have one. The first value of PodsReady is then
 // written with this decision (reconcilers/workload/admission.cpp), which saves a write for every job.
 bool is_about_to_be_judged(const JobContext& context, const Workload& workload) {
-  const SchedulerDriver& driver = context.decisions;
+  const state::SchedulerDriver& driver = context.decisions;
   return !workload.has_quota_reserved() &&
          (driver.pending_decision_on(workload.meta.ns, workload.meta.name) != nullptr ||
-          position_of(driver.scheduler().state(), workload.meta.ns, workload.meta.name) == QueuePosition::kActive);
+          scheduler::position_of(driver.scheduler().state(), workload.meta.ns, workload.meta.name) ==
+              scheduler::QueuePosition::kActive);
 }
 
 }  // namespace
 
 Step tell_ready(const JobContext& context, const Workload& workload, Plan& plan) {
   const bool for_all = context.queues().wait_for_pods_ready.has_value();
-  if (!for_all && !tracks_flavors(workload, queues_of(workload, context.state).cluster)) return Step::kContinue;
+  if (!for_all && !tracks_flavors(workload, state::queues_of(workload, context.state).cluster)) return Step::kContinue;
   Condition wanted = pods_ready_condition(workload, context.job, context.stamp());
   const Condition* present = find_condition(workload.status.conditions, kPodsReadyCondition);
   if (present != nullptr && present->status == wanted.status && present->reason == wanted.reason)
@@ -142,7 +143,7 @@ bool has_pods(const JobContext& context) {
   const ObjectMeta& meta = context.job.meta();
   const std::vector<const Job*> jobs = context.state.jobs_of_jobset(meta.ns, meta.name);
   return std::any_of(jobs.begin(), jobs.end(), [&](const Job* job) {
-    const bool will_stop = !job->suspended && !end_of(*job);
+    const bool will_stop = !job->suspended && !jobs::end_of(*job);
     return will_stop || job->status.active > 0;
   });
 }
@@ -224,10 +225,11 @@ constexpr Step (*kStepsWithWorkload[])(const JobContext&, const Workload&, Plan&
 
 // muster is the JobSet controller and does not run this JobSet (reconcilers/jobset/jobset.cpp).
 bool is_never_run(const JobContext& context) {
-  const QueuedJob& job = context.job;
+  const jobs::QueuedJob& job = context.job;
   if (!context.settings.native_jobsets || job.type().plural != kJobSets.plural) return false;
   const JobSet* jobset = context.state.jobset(job.meta().ns, job.meta().name);
-  return jobset != nullptr && (!jobset->unsupported.empty() || is_outside_webhooks(jobset->meta.ns, context.settings));
+  return jobset != nullptr &&
+         (!jobset->unsupported.empty() || state::is_outside_webhooks(jobset->meta.ns, context.settings));
 }
 
 // It does not wait for quota and holds no quota.
@@ -253,7 +255,7 @@ Step let_go_when_deleted(const JobContext& context, Plan& plan) {
 }
 
 Step leave_alone(const JobContext& context, Plan&) {
-  const QueuedJob& job = context.job;
+  const jobs::QueuedJob& job = context.job;
   if (!job.kind().is_managed_by(job.managed_by())) return Step::kDone;
   const bool unused = job.left_alone() && context.state.workloads_of_owner(job.meta().uid).empty();
   return unused ? Step::kDone : Step::kContinue;
@@ -270,7 +272,7 @@ Step follow_standing(const JobContext& context, Plan& plan) {
 }
 
 Step leave_never_run(const JobContext& context, Plan& plan) {
-  const QueuedJob& job = context.job;
+  const jobs::QueuedJob& job = context.job;
   if (!is_never_run(context) || !job.suspended() || has_pods(context)) return Step::kContinue;
   if (!job.end()) withdraw(context, plan);
   return Step::kDone;
@@ -300,33 +302,34 @@ Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
 
 // Visits every job: only for events that are rare.
 template <class Visit>
-void for_each_job(const ClusterState& state, Visit visit) {
-  for (const JobKind* kind : job_kinds()) {
+void for_each_job(const state::ClusterState& state, Visit visit) {
+  for (const jobs::JobKind* kind : jobs::job_kinds()) {
     if (kind->has_own_reconciler()) continue;
-    state.for_each_of(kind->type, [&](const TypedObject& object) { visit(QueuedJob(*kind, object)); });
+    state.for_each_of(kind->type, [&](const TypedObject& object) { visit(jobs::QueuedJob(*kind, object)); });
   }
 }
 
-void add_key(const QueuedJob& job, std::vector<ObjectKey>& keys) {
+void add_key(const jobs::QueuedJob& job, std::vector<ObjectKey>& keys) {
   keys.push_back(key_of(job.type(), job.meta()));
 }
 
 // A job can name a Workload without a controller.
-void enqueue_jobs_that_name(const ClusterState& state, const ObjectMeta& workload, std::vector<ObjectKey>& keys) {
+void enqueue_jobs_that_name(const state::ClusterState& state, const ObjectMeta& workload,
+                            std::vector<ObjectKey>& keys) {
   for (ObjectKey& key : state.jobs_naming_workload(workload.ns, workload.name)) {
-    if (!find_job_kind(*key.type)->has_own_reconciler()) keys.push_back(std::move(key));
+    if (!jobs::find_job_kind(*key.type)->has_own_reconciler()) keys.push_back(std::move(key));
   }
 }
 
-void enqueue_for_workload(const ClusterState& state, const ObjectMeta& workload, std::vector<ObjectKey>& keys) {
+void enqueue_for_workload(const state::ClusterState& state, const ObjectMeta& workload, std::vector<ObjectKey>& keys) {
   if (!workload.controller) return enqueue_jobs_that_name(state, workload, keys);
   const OwnerReference& owner = *workload.controller;
-  const JobKind* kind = find_job_kind(owner);
+  const jobs::JobKind* kind = jobs::find_job_kind(owner);
   if (kind != nullptr && !kind->has_own_reconciler()) keys.push_back({&kind->type, workload.ns, owner.name});
 }
 
 // From now on, PodsReady of Workloads with quota is written, or is no longer written.
-void enqueue_for_fallback(const ClusterState& state, const ClusterQueue& queue, std::vector<ObjectKey>& keys) {
+void enqueue_for_fallback(const state::ClusterState& state, const ClusterQueue& queue, std::vector<ObjectKey>& keys) {
   const ClusterQueue* present = state.cluster_queue(queue.meta.name);
   if (present == nullptr || present->fallback.has_value() == queue.fallback.has_value()) return;
   for (const Workload* workload : state.workloads_reserving(queue.meta.name))
@@ -334,7 +337,7 @@ void enqueue_for_fallback(const ClusterState& state, const ClusterQueue& queue, 
 }
 
 // Jobs whose pods depend on this object.
-void enqueue_consulting_jobs(const ClusterState& state, const ObjectMeta& consulted, const ResourceType& type,
+void enqueue_consulting_jobs(const state::ClusterState& state, const ObjectMeta& consulted, const ResourceType& type,
                              std::vector<ObjectKey>& keys) {
   for (const KindDescriptionPtr& kind : described_kinds()) {
     const bool asks = std::any_of(kind->consulted.begin(), kind->consulted.end(),
@@ -349,7 +352,7 @@ void enqueue_consulting_jobs(const ClusterState& state, const ObjectMeta& consul
   }
 }
 
-bool uses(const QueuedJob& job, const PriorityClass& priority_class) {
+bool uses(const jobs::QueuedJob& job, const PriorityClass& priority_class) {
   if (!priority_class.for_pods) return job.priority_class() == priority_class.meta.name;
   if (!job.readable() || !job.priority_class().empty()) return false;
   const std::vector<PodSet> pod_sets = job.pod_set_shapes({});
@@ -359,15 +362,16 @@ bool uses(const QueuedJob& job, const PriorityClass& priority_class) {
 }
 
 // Jobs that may wait for a class to exist.
-void enqueue_for_priority_class(const ClusterState& state, const PriorityClass& priority_class,
+void enqueue_for_priority_class(const state::ClusterState& state, const PriorityClass& priority_class,
                                 std::vector<ObjectKey>& keys) {
-  for_each_job(state, [&](const QueuedJob& job) {
+  for_each_job(state, [&](const jobs::QueuedJob& job) {
     if (uses(job, priority_class)) add_key(job, keys);
   });
 }
 
-void requests_for(const ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
-  if (const JobKind* kind = find_job_kind(type_of(object)); kind != nullptr && !kind->has_own_reconciler()) {
+void requests_for(const state::ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
+  if (const jobs::JobKind* kind = jobs::find_job_kind(type_of(object));
+      kind != nullptr && !kind->has_own_reconciler()) {
     keys.push_back(key_of(object));
   } else if (const auto* workload = std::get_if<WorkloadPtr>(&object)) {
     enqueue_for_workload(state, (*workload)->meta, keys);
@@ -385,4 +389,4 @@ void requests_for(const ClusterState& state, const TypedObject& object, std::vec
 const Reconciler job_workload_reconciler = {
     .name = "job_workload", .requests_for = requests_for, .reconcile = reconcile};
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -14,8 +14,8 @@
 
 #include "reconcilers/reconciler.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 extern const Reconciler job_workload_reconciler;
 
-}  // namespace muster
+}  // namespace muster::reconcilers

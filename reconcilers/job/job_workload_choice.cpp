@@ -14,7 +14,7 @@
 #include "reconcilers/job/prebuilt_difference.h"
 #include "reconcilers/workload/job_workload_status.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 using nlohmann::json;
@@ -92,7 +92,7 @@ std::optional<WorkloadChoice> follow_counts(const JobContext& context, const Wor
   }
   if (!changes) return WorkloadChoice{.workload = &workload};
   if (grows && workload.has_quota_reserved()) return std::nullopt;
-  update(workload, {{"podSets", to_json(counted)}}, {}, plan);
+  update(workload, {{"podSets", muster::to_json(counted)}}, {}, plan);
   return kWritten;
 }
 
@@ -182,7 +182,7 @@ void remove_workload(const JobContext& context, const Workload& workload, Plan& 
 
 WorkloadChoice keep_one_workload(const JobContext& context, Plan& plan) {
   const RuleSettings& rules = context.queues().rules;
-  if (const auto prebuilt = prebuilt_workload_name_of(rules, context.job.meta()))
+  if (const auto prebuilt = jobs::prebuilt_workload_name_of(rules, context.job.meta()))
     return adopt_prebuilt(context, prebuilt->name, plan);
   const Workloads owned = context.state.workloads_of_owner(context.job.meta().uid);
   if (context.job.elastic(rules)) {
@@ -191,4 +191,4 @@ WorkloadChoice keep_one_workload(const JobContext& context, Plan& plan) {
   return keep_one_of(context, owned, plan);
 }
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -5,7 +5,7 @@
 
 #include "reconcilers/job/job_workload_context.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 struct [[nodiscard]] WorkloadChoice {
   // kDone: something must be written or waited for first: the plan has it, and it is all.
@@ -17,4 +17,4 @@ WorkloadChoice keep_one_workload(const JobContext& context, Plan& plan);
 // Deletes a Workload that does not match the job (any more), with an event.
 void remove_workload(const JobContext& context, const Workload& workload, Plan& plan);
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -5,7 +5,7 @@
 #include "state/decision_log.h"
 #include "state/metrics/measurements.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 using nlohmann::json;
 
@@ -24,9 +24,9 @@ Write patch_workload(const Workload& workload, Verb verb, json patch) {
 
 Write write_status(const Workload& workload, const WorkloadStatus& status) {
   Write write = patch_workload(workload, Verb::kPatchStatus, {{"status", status_patch(workload.status, status)}});
-  write.measurements = measurements_of(workload, status);
-  write.decisions = decisions_of(workload, status);
+  write.measurements = state::measurements_of(workload, status);
+  write.decisions = state::decisions_of(workload, status);
   return write;
 }
 
-}  // namespace muster
+}  // namespace muster::reconcilers

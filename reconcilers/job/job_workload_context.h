@@ -9,10 +9,10 @@
 #include "reconcilers/reconciler.h"
 #include "reconcilers/step.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 struct JobContext : ReconcileContext {
-  const QueuedJob& job;
+  const jobs::QueuedJob& job;
 
   ObjectKey key() const { return key_of(job.type(), job.meta()); }
   Timestamp stamp() const { return to_timestamp(now.wall); }
@@ -24,4 +24,4 @@ Write patch_job(const JobContext& context, Verb verb, nlohmann::json patch);
 Write patch_workload(const Workload& workload, Verb verb, nlohmann::json patch);
 Write write_status(const Workload& workload, const WorkloadStatus& status);
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -7,7 +7,7 @@
 #include "api/meta/constants.h"
 #include "api/meta/names.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 std::string_view slice_name(const Workload& workload) {
@@ -19,7 +19,7 @@ void put(Labels& map, std::string_view key, std::string_view value) {
   map.insert_or_assign(std::string(key), std::string(value));
 }
 
-void put_identity(const JobContext& context, const Workload& workload, PodSetInfo& info) {
+void put_identity(const JobContext& context, const Workload& workload, jobs::PodSetInfo& info) {
   const RuleSettings& rules = context.queues().rules;
   put(info.labels, kPodSetLabel, info.name);
   if (rules.enabled("TopologyAwareScheduling")) put(info.annotations, kWorkloadAnnotation, workload.meta.name);
@@ -30,7 +30,7 @@ void put_identity(const JobContext& context, const Workload& workload, PodSetInf
   if (is_dns1123_label(cluster_queue).empty()) put(info.labels, kClusterQueueLabel, cluster_queue);
 }
 
-Outcome<> put_flavors(const JobContext& context, const PodSetAssignment& assignment, PodSetInfo& info) {
+Outcome<> put_flavors(const JobContext& context, const PodSetAssignment& assignment, jobs::PodSetInfo& info) {
   std::set<std::string_view> done;
   for (const auto& [resource, name] : assignment.flavors) {
     if (!done.insert(name).second) continue;
@@ -42,31 +42,31 @@ Outcome<> put_flavors(const JobContext& context, const PodSetAssignment& assignm
   return Done{};
 }
 
-Outcome<> put_updates(const Workload& workload, PodSetInfo& info) {
+Outcome<> put_updates(const Workload& workload, jobs::PodSetInfo& info) {
   for (const AdmissionCheckState& check : workload.status.admission_checks) {
     const auto update = std::find_if(check.pod_set_updates.begin(), check.pod_set_updates.end(),
                                      [&](const PodSetUpdate& candidate) { return candidate.name == info.name; });
     if (update == check.pod_set_updates.end()) continue;
-    const PodSetInfo wanted{.name = info.name,
-                            .labels = update->labels,
-                            .annotations = update->annotations,
-                            .node_selector = update->node_selector,
-                            .tolerations = update->tolerations,
-                            .scheduling_gates = {}};
-    if (auto merged = merge(info, wanted); !merged)
+    const jobs::PodSetInfo wanted{.name = info.name,
+                                  .labels = update->labels,
+                                  .annotations = update->annotations,
+                                  .node_selector = update->node_selector,
+                                  .tolerations = update->tolerations,
+                                  .scheduling_gates = {}};
+    if (auto merged = jobs::merge(info, wanted); !merged)
       return fail("in admission check \"" + check.name + "\": " + merged.error().message);
   }
   return Done{};
 }
 
 // A pod set as it runs, after its admission; nullopt when it could not.
-std::optional<PodSet> running(const PodSet& pod_set, const std::vector<PodSetInfo>& infos,
+std::optional<PodSet> running(const PodSet& pod_set, const std::vector<jobs::PodSetInfo>& infos,
                               std::vector<Toleration>& tolerations) {
   const auto info = std::find_if(infos.begin(), infos.end(),
-                                 [&](const PodSetInfo& candidate) { return candidate.name == pod_set.name; });
+                                 [&](const jobs::PodSetInfo& candidate) { return candidate.name == pod_set.name; });
   if (info == infos.end()) return std::nullopt;
-  PodSetInfo merged = info_of_pod_set(pod_set);
-  if (!merge(merged, *info)) return std::nullopt;
+  jobs::PodSetInfo merged = jobs::info_of_pod_set(pod_set);
+  if (!jobs::merge(merged, *info)) return std::nullopt;
   tolerations = std::move(merged.tolerations);
   PodSet result = pod_set;
   if (pod_set.min_count) result.count = info->count;
@@ -77,7 +77,7 @@ bool same_shape(const PodSet& wanted, const PodSet& present, const std::vector<T
   if (wanted.count != present.count || wanted.min_count != present.min_count) return false;
   const PodSpecPtr& spec = present.pod_template.spec;
   if (tolerations != nullptr && wanted.pod_template.spec->tolerations != *tolerations) return false;
-  return same_containers(wanted.pod_template.spec, spec);
+  return jobs::same_containers(wanted.pod_template.spec, spec);
 }
 
 // `tolerations`: also compare them, with these of each pod set.
@@ -115,12 +115,12 @@ std::optional<bool> same_as_running(const JobContext& context, const std::vector
 
 }  // namespace
 
-Result<std::vector<PodSetInfo>, NoInfos> infos_of_admission(const JobContext& context, const Workload& workload) {
-  std::vector<PodSetInfo> infos;
+Result<std::vector<jobs::PodSetInfo>, NoInfos> infos_of_admission(const JobContext& context, const Workload& workload) {
+  std::vector<jobs::PodSetInfo> infos;
   if (!workload.status.admission) return infos;
   for (const PodSetAssignment& assignment : workload.status.admission->pod_sets) {
     const PodSet* pod_set = workload.find(assignment.name);
-    PodSetInfo info;
+    jobs::PodSetInfo info;
     info.name = assignment.name;
     info.count = assignment.count.value_or(pod_set == nullptr ? 0 : pod_set->count);
     if (auto found = put_flavors(context, assignment, info); !found)
@@ -141,4 +141,4 @@ bool is_equivalent(const JobContext& context, const Workload& workload) {
   return same_as_stored(wanted, workload);
 }
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "reconcilers/job/job_workload_context.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 struct NoInfos {
   std::string message;
@@ -21,10 +21,10 @@ struct NoInfos {
 // One for each pod set of the admission, in order: node labels and tolerations of its flavors, the values of
 // admission checks, and the labels for counting these pods. If two flavors set a node label, the resource first by
 // name wins.
-Result<std::vector<PodSetInfo>, NoInfos> infos_of_admission(const JobContext& context, const Workload& workload);
+Result<std::vector<jobs::PodSetInfo>, NoInfos> infos_of_admission(const JobContext& context, const Workload& workload);
 
 // Pod sets and the longest time to run are the same; those of a job that runs as its
 // admission has made them.
 bool is_equivalent(const JobContext& context, const Workload& workload);
 
-}  // namespace muster
+}  // namespace muster::reconcilers

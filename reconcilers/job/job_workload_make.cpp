@@ -10,7 +10,7 @@
 #include "jobs/workload_name.h"
 #include "state/unsupported.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 using nlohmann::json;
@@ -101,14 +101,14 @@ std::string name_of_workload(const JobContext& context) {
   const RuleSettings& rules = context.queues().rules;
   const ObjectMeta& meta = context.job.meta();
   const std::string extra = context.job.elastic(rules) ? std::to_string(meta.generation) : std::string();
-  return workload_name({context.job.type().group, context.job.type().kind, meta.name, meta.uid}, extra,
-                       max_workload_name(rules));
+  return jobs::workload_name({context.job.type().group, context.job.type().kind, meta.name, meta.uid}, extra,
+                             jobs::max_workload_name(rules));
 }
 
 json remake_spec(const JobContext& context, const WorkloadPriority& priority) {
   json spec = to_json(priority);
   const auto seconds = context.job.maximum_execution_seconds();
-  spec["podSets"] = to_json(context.job.pod_sets(context.queues().rules));
+  spec["podSets"] = muster::to_json(context.job.pod_sets(context.queues().rules));
   spec["queueName"] = context.job.queue_name().empty() ? json() : json(context.job.queue_name());
   spec["maximumExecutionTimeSeconds"] = seconds ? json(*seconds) : json();
   return spec;
@@ -138,7 +138,7 @@ Step take_back(const JobContext& context, Plan& plan) {
   if (context.job.end() || !context.state.workloads_of_owner(job.uid).empty()) return Step::kContinue;
   const Workload* made = context.state.workload(job.ns, name_of_workload(context));
   if (made == nullptr || made->meta.deleting || made->finished() || made->meta.label(kJobUidLabel) != job.uid ||
-      can_be_stopped(*made, context.queues()))
+      state::can_be_stopped(*made, context.queues()))
     return Step::kContinue;
   json owners = json::array({controller_reference(context.job.type(), job, true)});
   Write write = patch_workload(*made, Verb::kPatch, {{"metadata", {{"ownerReferences", std::move(owners)}}}});
@@ -150,4 +150,4 @@ Step take_back(const JobContext& context, Plan& plan) {
   return Step::kDone;
 }
 
-}  // namespace muster
+}  // namespace muster::reconcilers

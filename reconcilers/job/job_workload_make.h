@@ -8,7 +8,7 @@
 
 #include "reconcilers/job/job_workload_context.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 struct WorkloadPriority {
   int32_t value = 0;
@@ -37,4 +37,4 @@ nlohmann::json remake_spec(const JobContext& context, const WorkloadPriority& pr
 // its quota would be in use until it is deleted.
 Step take_back(const JobContext& context, Plan& plan);
 
-}  // namespace muster
+}  // namespace muster::reconcilers

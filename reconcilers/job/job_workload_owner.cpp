@@ -5,11 +5,11 @@
 #include "api/review/cluster_view.h"
 #include "jobs/job_kind.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 namespace {
 
-bool has_workload(const ClusterState& state, std::string_view ns, const OwnerReference& owner) {
+bool has_workload(const state::ClusterState& state, std::string_view ns, const OwnerReference& owner) {
   const std::vector<const Workload*> workloads = state.workloads_of_owner(owner.uid);
   return std::any_of(workloads.begin(), workloads.end(), [&](const Workload* workload) {
     const OwnerReference& named = *workload->meta.controller;
@@ -20,21 +20,21 @@ bool has_workload(const ClusterState& state, std::string_view ns, const OwnerRef
 
 }  // namespace
 
-std::optional<QueuedJob> find_job(const ObjectKey& key, const ClusterState& state) {
-  const JobKind* kind = find_job_kind(*key.type);
+std::optional<jobs::QueuedJob> find_job(const ObjectKey& key, const state::ClusterState& state) {
+  const jobs::JobKind* kind = jobs::find_job_kind(*key.type);
   // A pod is not a job by itself: its group is the job, which another reconciler puts together.
   if (kind != nullptr && kind->has_own_reconciler()) return std::nullopt;
   const TypedObject* object = kind == nullptr ? nullptr : state.find(*key.type, key.ns, key.name);
   if (object == nullptr) return std::nullopt;
-  return QueuedJob(*kind, *object, [&](const ConsultedKind& consulted, std::string_view name) {
+  return jobs::QueuedJob(*kind, *object, [&](const ConsultedKind& consulted, std::string_view name) {
     const PlainObject* plain = state.plain(consulted.type(), consulted.namespaced ? key.ns : std::string(), name);
     return plain == nullptr ? nullptr : plain->object.get();
   });
 }
 
-OwnerLookup owners_in(const ClusterState& state, const RuleSettings& settings, const std::string& ns) {
+jobs::OwnerLookup owners_in(const state::ClusterState& state, const RuleSettings& settings, const std::string& ns) {
   return [&state, &settings, &ns](const OwnerReference& owner) -> std::optional<OwnerFacts> {
-    const JobKind* kind = find_owner_kind(owner, settings);
+    const jobs::JobKind* kind = jobs::find_owner_kind(owner, settings);
     const TypedObject* job = kind == nullptr ? nullptr : state.find(kind->type, ns, owner.name);
     if (job != nullptr) return owner_facts(meta_of(*job));
     if (kind != nullptr || !has_workload(state, ns, owner)) return std::nullopt;
@@ -42,4 +42,4 @@ OwnerLookup owners_in(const ClusterState& state, const RuleSettings& settings, c
   };
 }
 
-}  // namespace muster
+}  // namespace muster::reconcilers

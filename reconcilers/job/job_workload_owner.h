@@ -8,11 +8,11 @@
 #include "jobs/queued_job.h"
 #include "state/cluster_state.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 // nullopt: there is no such job, or the key is of another kind or of a pod.
-std::optional<QueuedJob> find_job(const ObjectKey& key, const ClusterState& state);
+std::optional<jobs::QueuedJob> find_job(const ObjectKey& key, const state::ClusterState& state);
 // Finds jobs of this namespace, and owners of other kinds that have a Workload there. `state` and `ns` must outlive it.
-OwnerLookup owners_in(const ClusterState& state, const RuleSettings& settings, const std::string& ns);
+jobs::OwnerLookup owners_in(const state::ClusterState& state, const RuleSettings& settings, const std::string& ns);
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -4,10 +4,10 @@
 
 #include "reconcilers/job/job_workload_context.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 // The job has ended, and so has its Workload.
-void tell_end(const JobContext& context, const Workload& workload, const JobEnd& job_end, Plan& plan);
+void tell_end(const JobContext& context, const Workload& workload, const jobs::JobEnd& job_end, Plan& plan);
 // Quota of pods that have ended.
 Step tell_reclaimable(const JobContext& context, const Workload& workload, Plan& plan);
 // The condition PodsReady, if a setting or the queue needs it.
@@ -15,4 +15,4 @@ Step tell_ready(const JobContext& context, const Workload& workload, Plan& plan)
 // Of a job that is not admitted: its queue may have changed, and its checks may have something to say.
 void wait_for_admission(const JobContext& context, const Workload& workload, Plan& plan);
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -7,7 +7,7 @@
 #include "reconcilers/job/job_workload_infos.h"
 #include "reconcilers/workload/job_workload_status.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 using nlohmann::json;
@@ -17,10 +17,10 @@ constexpr Duration kFlavorInterval = std::chrono::seconds(5);
 constexpr std::string_view kJobStarted = "Started";
 constexpr std::string_view kJobStopped = "Stopped";
 
-std::vector<PodSetInfo> infos_like(const Workload* like) {
-  std::vector<PodSetInfo> infos;
+std::vector<jobs::PodSetInfo> infos_like(const Workload* like) {
+  std::vector<jobs::PodSetInfo> infos;
   if (like == nullptr) return infos;
-  for (const PodSet& pod_set : like->pod_sets) infos.push_back(info_of_pod_set(pod_set));
+  for (const PodSet& pod_set : like->pod_sets) infos.push_back(jobs::info_of_pod_set(pod_set));
   return infos;
 }
 
@@ -40,7 +40,7 @@ json stopping_mark(json value) {
 }
 
 // Whether a patch contains the kind's own way of resuming a job.
-bool resumes(const QueuedJob& job, const json& patch) {
+bool resumes(const jobs::QueuedJob& job, const json& patch) {
   json resumed = patch;
   resumed.merge_patch(job.kind().suspend_patch(false));
   return resumed == patch;
@@ -52,7 +52,7 @@ void clear_start_time(const JobContext& context, Plan& plan) {
 
 // First the job is suspended. Its templates are restored when no pod runs any more.
 Step advance_late_stop(const JobContext& context, std::string note, Plan& plan) {
-  const QueuedJob& job = context.job;
+  const jobs::QueuedJob& job = context.job;
   if (!job.suspended()) {
     add(context, job.kind().suspend_patch(true), {context.event(kNormalEvent, kJobStopped, std::move(note))}, plan);
     return Step::kDone;
@@ -66,7 +66,7 @@ Step advance_late_stop(const JobContext& context, std::string note, Plan& plan) 
 }  // namespace
 
 Step take_back_leftovers(const JobContext& context, Plan& plan) {
-  const QueuedJob& job = context.job;
+  const jobs::QueuedJob& job = context.job;
   if (!job.kind().restores_once_inactive() || !job.suspended() || job.active() || job.end()) return Step::kContinue;
   for (const Workload* workload : context.state.workloads_of_owner(job.meta().uid)) {
     if (workload->has_quota_reserved() && !workload->finished()) return Step::kContinue;
@@ -78,7 +78,7 @@ Step take_back_leftovers(const JobContext& context, Plan& plan) {
 }
 
 Step advance_stop(const JobContext& context, const Workload* like, std::string note, Plan& plan) {
-  const QueuedJob& job = context.job;
+  const jobs::QueuedJob& job = context.job;
   if (job.kind().restores_once_inactive()) return advance_late_stop(context, std::move(note), plan);
   const bool in_steps = job.kind().stops_in_steps();
   if (!in_steps && job.suspended()) return Step::kContinue;
@@ -134,4 +134,4 @@ void start(const JobContext& context, const Workload& workload, Plan& plan) {
       {context.event(kNormalEvent, kJobStarted, "Admitted by clusterQueue " + cluster_queue)}, plan);
 }
 
-}  // namespace muster
+}  // namespace muster::reconcilers

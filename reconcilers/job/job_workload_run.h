@@ -7,7 +7,7 @@
 
 #include "reconcilers/job/job_workload_context.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 // Takes the next step of a stop; kContinue: it is stopped. A Job is first suspended and marked as
 // stopping; then its start time is removed, because Kubernetes otherwise refuses changes of its template;
@@ -24,4 +24,4 @@ void start(const JobContext& context, const Workload& workload, Plan& plan);
 // it may be the first step of a start.
 Step take_back_leftovers(const JobContext& context, Plan& plan);
 
-}  // namespace muster
+}  // namespace muster::reconcilers

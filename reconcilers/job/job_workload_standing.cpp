@@ -12,14 +12,14 @@
 #include "reconcilers/workload/job_workload_status.h"
 #include "state/pod_requests.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 // What the containers of all pods request, and how many pods there are.
 Requests requests_of(const std::vector<PodSet>& pod_sets) {
   Requests sum;
   for (const PodSet& pod_set : pod_sets) {
-    Requests of_pod = to_requests(pod_requests(adjusted_resources(*pod_set.pod_template.spec, {})));
+    Requests of_pod = to_requests(state::pod_requests(state::adjusted_resources(*pod_set.pod_template.spec, {})));
     of_pod["pods"] = 1;
     muster::add(sum, multiply(of_pod, pod_set.count));
   }
@@ -40,8 +40,8 @@ Requests requests_until(const JobContext& context) {
   context.state.for_each_of(kJobSets, [&](const TypedObject& object) {
     const ObjectMeta& meta = meta_of(object);
     if (meta.ns != last.ns || !meta.controller || meta.controller->uid != last.controller->uid) return;
-    if (std::tie(last.created, last.name) < std::tie(meta.created, meta.name) || jobset.end(object)) return;
-    muster::add(sum, requests_of(jobset.pod_set_shapes(object, context.queues().rules)));
+    if (std::tie(last.created, last.name) < std::tie(meta.created, meta.name) || jobs::jobset.end(object)) return;
+    muster::add(sum, requests_of(jobs::jobset.pod_set_shapes(object, context.queues().rules)));
   });
   return sum;
 }
@@ -53,7 +53,7 @@ bool is_running(const Workload& workload) {
 // The Workload of a JobSet counts the Jobs that its controller creates, so a JobSet below a JobSet is not counted. The
 // controllers of other kinds create JobSets (the trainer, AppWrapper's), and so can each user who can create JobSets:
 // what is counted is as much as the Workload of the whole has.
-bool is_covered(const JobContext& context, const ManagedAncestor& ancestor) {
+bool is_covered(const JobContext& context, const jobs::ManagedAncestor& ancestor) {
   const bool is_jobset = context.job.type().plural == kJobSets.plural;
   if (is_jobset && ancestor.kind == kJobSets.kind) return false;
   const std::vector<const Workload*> workloads = context.state.workloads_of_owner(ancestor.uid);
@@ -62,20 +62,21 @@ bool is_covered(const JobContext& context, const ManagedAncestor& ancestor) {
   });
 }
 
-MaybeAncestor ancestor_of(const JobContext& context) {
+jobs::MaybeAncestor ancestor_of(const JobContext& context) {
   const RuleSettings& rules = context.queues().rules;
   const ObjectMeta& meta = context.job.meta();
-  return managed_ancestor(rules, owners_in(context.state, rules, meta.ns), meta.uid, meta.controller);
+  return jobs::managed_ancestor(rules, owners_in(context.state, rules, meta.ns), meta.uid, meta.controller);
 }
 
 // Why a JobSet is held, although the whole is admitted; empty: for another reason.
 std::string excess_of(const JobContext& context) {
-  const MaybeAncestor ancestor = ancestor_of(context);
+  const jobs::MaybeAncestor ancestor = ancestor_of(context);
   if (!ancestor.ok() || !*ancestor || (*ancestor)->kind == kJobSets.kind) return "";
   const std::vector<const Workload*> workloads = context.state.workloads_of_owner((*ancestor)->uid);
   if (std::none_of(workloads.begin(), workloads.end(), [](const Workload* each) { return is_running(*each); }))
     return "";
-  return "this JobSet, with the older ones of its controller, requests more than the quota of " + text_of(**ancestor);
+  return "this JobSet, with the older ones of its controller, requests more than the quota of " +
+         jobs::text_of(**ancestor);
 }
 
 bool runs_with_quota(const JobContext& context) {
@@ -98,14 +99,14 @@ void remove(const JobContext& context, const Workload& workload, Plan& plan) {
 
 }  // namespace
 
-Result<Standing, Undecided> standing_of(const JobContext& context) {
+Result<Standing, jobs::Undecided> standing_of(const JobContext& context) {
   const RuleSettings& rules = context.queues().rules;
   const ObjectMeta& meta = context.job.meta();
   const TypedObject* ns = context.state.find(kNamespaces, "", meta.ns);
-  const auto managed = in_managed_namespace(rules, meta.ns, ns == nullptr ? nullptr : &meta_of(*ns).labels);
+  const auto managed = jobs::in_managed_namespace(rules, meta.ns, ns == nullptr ? nullptr : &meta_of(*ns).labels);
   if (!managed) return fail_with(managed.error());
   if (!*managed) return Standing::kOutside;
-  const MaybeAncestor ancestor = ancestor_of(context);
+  const jobs::MaybeAncestor ancestor = ancestor_of(context);
   if (!ancestor) return fail_with(ancestor.error());
   if (*ancestor) return is_covered(context, **ancestor) ? Standing::kCovered : Standing::kHeld;
   if (context.job.queue_name().empty() && !rules.manage_jobs_without_queue_name) return Standing::kFree;
@@ -130,7 +131,7 @@ void hold(const JobContext& context, Plan& plan) {
 }
 
 void leave_queue(const JobContext& context, Plan& plan) {
-  if (prebuilt_workload_name_of(context.queues().rules, context.job.meta())) return;
+  if (jobs::prebuilt_workload_name_of(context.queues().rules, context.job.meta())) return;
   const auto job_end = context.job.end();
   for (const Workload* workload : context.state.workloads_of_owner(context.job.meta().uid)) {
     if (workload->finished()) {
@@ -145,4 +146,4 @@ void leave_queue(const JobContext& context, Plan& plan) {
   }
 }
 
-}  // namespace muster
+}  // namespace muster::reconcilers

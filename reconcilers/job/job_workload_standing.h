@@ -7,7 +7,7 @@
 #include "jobs/management.h"
 #include "reconcilers/job/job_workload_context.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 enum class Standing {
   kOutside,  // of managedJobsNamespaceSelector
@@ -18,7 +18,7 @@ enum class Standing {
   // what its pods ask for is not known.
   kHeld,
 };
-Result<Standing, Undecided> standing_of(const JobContext& context);
+Result<Standing, jobs::Undecided> standing_of(const JobContext& context);
 
 // Suspends what is kHeld.
 void hold(const JobContext& context, Plan& plan);
@@ -26,4 +26,4 @@ void hold(const JobContext& context, Plan& plan);
 // keep their quota, as its pods keep their nodes.
 void leave_queue(const JobContext& context, Plan& plan);
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -7,7 +7,7 @@
 #include "api/codec/json.h"
 #include "api/kinds/container_defaults.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 using nlohmann::json;
@@ -107,4 +107,4 @@ std::string difference_of_prebuilt(const JobContext& context, const Workload& wo
   return "";
 }
 
-}  // namespace muster
+}  // namespace muster::reconcilers

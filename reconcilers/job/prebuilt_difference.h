@@ -7,7 +7,7 @@
 
 #include "reconcilers/job/job_workload_context.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 // The Workload with the defaults of containers that the API server gives the job's, where it
 // says nothing: terminationMessagePath and -Policy, imagePullPolicy, protocols of ports and
@@ -18,4 +18,4 @@ Workload with_container_defaults(const Workload& workload);
 // "spec.podSets[0].count is 2, and the job's is 1". Empty when none of those that a user writes does.
 std::string difference_of_prebuilt(const JobContext& context, const Workload& workload);
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -19,7 +19,7 @@
 #include "reconcilers/step.h"
 #include "state/unsupported.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 using nlohmann::json;
@@ -123,7 +123,7 @@ void tell_foreign_claim(const JobSet& jobset, const VolumeClaim& claim, const st
 void create_claims(const JobSetContext& context, Plan& plan) {
   const JobSet& jobset = context.jobset;
   for (const VolumeClaim& claim : jobset.volume_claims) {
-    const std::string name = claim_name(jobset.meta.name, claim.name);
+    const std::string name = jobs::claim_name(jobset.meta.name, claim.name);
     const ObjectKey key{&kPersistentVolumeClaims, jobset.meta.ns, name};
     const PlainObject* present = context.state.plain(kPersistentVolumeClaims, key.ns, key.name);
     if (present != nullptr && present->meta.controller && present->meta.controller->uid == jobset.meta.uid) continue;
@@ -146,7 +146,7 @@ void create_claims(const JobSetContext& context, Plan& plan) {
 // remainder of a deleted JobSet with the same name.
 bool will_go(const Job& job, const JobSet& jobset) {
   const auto& controller = job.meta.controller;
-  return controller && job_type_of(*controller) == &kJobSets && controller->name == jobset.meta.name;
+  return controller && jobs::job_type_of(*controller) == &kJobSets && controller->name == jobset.meta.name;
 }
 
 void tell_blocked(const JobSet& jobset, const Job& job, Plan& plan) {
@@ -158,7 +158,7 @@ void tell_blocked(const JobSet& jobset, const Job& job, Plan& plan) {
 }
 
 // The values that the API server will set for the pods' priority class.
-int32_t priority_of(const ClusterState& state, const ReplicatedJob& replicated) {
+int32_t priority_of(const state::ClusterState& state, const ReplicatedJob& replicated) {
   const PodSpecPtr& spec = replicated.pod_template.spec;
   const PriorityClass* found = spec == nullptr || spec->priority_class.empty()
                                    ? state.default_pod_priority()
@@ -175,7 +175,7 @@ void create_jobs_of(const JobSetContext& context, const ReplicatedJob& replicate
   const JobSet& jobset = context.jobset;
   std::optional<ChildJobMaker> maker;
   for (int32_t index = 0; index < replicated.replicas && plan.writes.size() < limit; ++index) {
-    const ObjectKey key{&kJobs, jobset.meta.ns, child_job_name(jobset.meta.name, replicated.name, index)};
+    const ObjectKey key{&kJobs, jobset.meta.ns, jobs::child_job_name(jobset.meta.name, replicated.name, index)};
     if (const Job* present = context.state.job(key.ns, key.name)) {
       if (!will_go(*present, jobset)) tell_blocked(jobset, *present, plan);
       continue;
@@ -215,7 +215,7 @@ void create_jobs(const JobSetContext& context, const StartupGates& gates, Plan& 
   if (blocking && !context.run.older.empty()) return;
   const std::map<std::string_view, int64_t> present = jobs_present(context.run);
   // A limit for any requested number: the API server must store each of these objects.
-  const size_t room = kMostJobsOfAJobSet - std::min<size_t>(kMostJobsOfAJobSet, context.run.active.size());
+  const size_t room = jobs::kMostJobsOfAJobSet - std::min<size_t>(jobs::kMostJobsOfAJobSet, context.run.active.size());
   const size_t limit = plan.writes.size() + std::min(creates_at_once(context.jobset), room);
   for (size_t i = 0; i < gates.open.size(); ++i) {
     const ReplicatedJob& replicated = context.jobset.replicated_jobs[i];
@@ -343,7 +343,8 @@ Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
     return {};
   const JobSet* jobset = context.state.jobset(key.ns, key.name);
   if (jobset == nullptr || jobset->meta.deleting) return {};
-  if (!muster::jobset.is_managed_by(jobset->managed_by) || is_outside_webhooks(key.ns, context.settings)) return {};
+  if (!jobs::jobset.is_managed_by(jobset->managed_by) || state::is_outside_webhooks(key.ns, context.settings))
+    return {};
   const JobSetContext pass{context, *jobset, jobs_of(*jobset, context.state)};
   if (jobset->finished()) return tidy_up(pass);
   return jobset->unsupported.empty() ? run_jobset(pass) : hold_jobset(pass);
@@ -351,7 +352,7 @@ Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
 
 // A Job's name can be a name that a JobSet needs: <jobset>-<replicated job>-<index>. Each part can contain
 // dashes.
-void enqueue_by_name(const ClusterState& state, const ObjectMeta& job, std::vector<ObjectKey>& keys) {
+void enqueue_by_name(const state::ClusterState& state, const ObjectMeta& job, std::vector<ObjectKey>& keys) {
   const std::string_view name = job.name;
   size_t end = name.rfind('-');
   while (end != std::string_view::npos && end != 0 && (end = name.rfind('-', end - 1)) != std::string_view::npos) {
@@ -362,10 +363,10 @@ void enqueue_by_name(const ClusterState& state, const ObjectMeta& job, std::vect
 
 void enqueue_controller(const ObjectMeta& meta, std::vector<ObjectKey>& keys) {
   const auto& controller = meta.controller;
-  if (controller && job_type_of(*controller) == &kJobSets) keys.push_back({&kJobSets, meta.ns, controller->name});
+  if (controller && jobs::job_type_of(*controller) == &kJobSets) keys.push_back({&kJobSets, meta.ns, controller->name});
 }
 
-void requests_for(const ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
+void requests_for(const state::ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
   const ObjectMeta& meta = meta_of(object);
   if (std::holds_alternative<JobSetPtr>(object)) {
     keys.push_back(key_of(object));
@@ -392,4 +393,4 @@ void requests_for(const ClusterState& state, const TypedObject& object, std::vec
 
 const Reconciler jobset_reconciler = {.name = "jobset", .requests_for = requests_for, .reconcile = reconcile};
 
-}  // namespace muster
+}  // namespace muster::reconcilers

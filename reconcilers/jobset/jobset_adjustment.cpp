@@ -4,7 +4,7 @@
 
 #include "reconcilers/jobset/jobset_child.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 using nlohmann::json;
@@ -66,4 +66,4 @@ JobAdjustment adjustment_of(const Job& job, const ReplicatedJob& replicated, con
   return {.patch = std::move(patch)};
 }
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -7,7 +7,7 @@
 #include "api/jobset.h"
 #include "reconcilers/command.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 // What the JobSet says of the Job.
 struct WantedRun {
@@ -25,4 +25,4 @@ struct JobAdjustment {
 
 JobAdjustment adjustment_of(const Job& job, const ReplicatedJob& replicated, const WantedRun& wanted);
 
-}  // namespace muster
+}  // namespace muster::reconcilers

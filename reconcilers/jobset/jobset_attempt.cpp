@@ -8,7 +8,7 @@
 #include "base/whole_number.h"
 #include "jobs/jobset/jobset_fields.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 // The JobSet requests a Job with this name as part of this replicated job. Other Jobs that name it as their
@@ -17,7 +17,7 @@ bool is_wanted(const JobSet& jobset, const Job& job) {
   const ReplicatedJob* replicated = jobset.find(job.meta.label(kReplicatedJobNameKey));
   const std::optional<int32_t> index = whole_number<int32_t>(job.meta.label(kJobIndexKey));
   return replicated != nullptr && index && *index >= 0 && *index < replicated->replicas &&
-         job.meta.name == child_job_name(jobset.meta.name, replicated->name, *index);
+         job.meta.name == jobs::child_job_name(jobset.meta.name, replicated->name, *index);
 }
 
 // Of the current attempt of the JobSet and of the Job itself. A Job without the label of its own attempt
@@ -72,7 +72,7 @@ int64_t being_replaced(const JobSet& jobset, const JobSetAttempt& run) {
   for (const ReplicatedJob& replicated : jobset.replicated_jobs) {
     for (int32_t index = 0; index < replicated.replicas; ++index) {
       if (jobset.status.job_restarts_of(replicated.name, index) == 0) continue;
-      if (!present.contains(child_job_name(jobset.meta.name, replicated.name, index))) ++replaced;
+      if (!present.contains(jobs::child_job_name(jobset.meta.name, replicated.name, index))) ++replaced;
     }
   }
   return replaced;
@@ -89,7 +89,7 @@ bool all_released(const JobSet& jobset, const JobSetAttempt& run) {
 
 }  // namespace
 
-JobSetAttempt jobs_of(const JobSet& jobset, const ClusterState& state) {
+JobSetAttempt jobs_of(const JobSet& jobset, const state::ClusterState& state) {
   JobSetAttempt run;
   for (const Job* job : state.jobs_of_jobset(jobset.meta.ns, jobset.meta.name)) {
     if (job->meta.controller->uid != jobset.meta.uid) continue;
@@ -171,4 +171,4 @@ bool settled(const JobSet& jobset, const StartupGates& gates, const std::vector<
   return true;
 }
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -15,7 +15,7 @@
 #include "api/jobset.h"
 #include "state/cluster_state.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 // The condition that an InOrder start is over.
 inline constexpr std::string_view kStartupPolicyCompleted = "StartupPolicyCompleted";
@@ -34,7 +34,7 @@ struct JobSetAttempt {
 
 // Only Jobs that this very JobSet controls; those of a namesake that was deleted are
 // not its own.
-JobSetAttempt jobs_of(const JobSet& jobset, const ClusterState& state);
+JobSetAttempt jobs_of(const JobSet& jobset, const state::ClusterState& state);
 
 // One entry per replicated job, in the JobSet's order. An unfinished Job is active when
 // it has pods, ready when as many of its pods are ready or have succeeded as can run at
@@ -63,4 +63,4 @@ StartupGates startup_gates(const JobSet& jobset, const JobSetAttempt& run,
 // its Jobs is ready, finished or suspended.
 bool settled(const JobSet& jobset, const StartupGates& gates, const std::vector<ReplicatedJobStatus>& counts);
 
-}  // namespace muster
+}  // namespace muster::reconcilers

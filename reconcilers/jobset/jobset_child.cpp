@@ -12,7 +12,7 @@
 #include "reconcilers/command.h"
 #include "reconcilers/jobset/jobset_placement.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 using nlohmann::json;
@@ -48,7 +48,7 @@ json exclusive_annotations(const JobSet& jobset, const Labels& of_template) {
 }
 
 void choose_nodes(const JobSet& jobset, const std::string& job_name, json& pod_spec) {
-  if (json* selector = make_object(pod_spec, {"nodeSelector"})) {
+  if (json* selector = jobs::make_object(pod_spec, {"nodeSelector"})) {
     (*selector)[std::string(kNamespacedJobKey)] = jobset.meta.ns + "_" + job_name;
   }
   json& tolerations = pod_spec["tolerations"];
@@ -73,8 +73,8 @@ void add_claims(const JobSet& jobset, json& pod_spec) {
     if (!mounts(pod_spec, claim.name)) continue;
     json& volumes = pod_spec["volumes"];
     if (!volumes.is_array()) volumes = json::array();
-    volumes.push_back(
-        {{"name", claim.name}, {"persistentVolumeClaim", {{"claimName", claim_name(jobset.meta.name, claim.name)}}}});
+    volumes.push_back({{"name", claim.name},
+                       {"persistentVolumeClaim", {{"claimName", jobs::claim_name(jobset.meta.name, claim.name)}}}});
   }
 }
 
@@ -98,8 +98,8 @@ void add_missing(const std::string& present_text, const json& wanted, std::strin
 std::string coordinator_endpoint(const JobSet& jobset) {
   if (!jobset.coordinator) return "";
   const Coordinator& coordinator = *jobset.coordinator;
-  return pod_address(child_job_name(jobset.meta.name, coordinator.replicated_job, coordinator.job_index),
-                     coordinator.pod_index, jobset.subdomain);
+  return jobs::pod_address(jobs::child_job_name(jobset.meta.name, coordinator.replicated_job, coordinator.job_index),
+                           coordinator.pod_index, jobset.subdomain);
 }
 
 ChildJobMaker::ChildJobMaker(const JobSet& jobset, const ReplicatedJob& replicated, const ChildJobOptions& options)
@@ -114,7 +114,7 @@ ChildJobMaker::ChildJobMaker(const JobSet& jobset, const ReplicatedJob& replicat
                       {"annotations", read_string_map(annotations)},
                       {"ownerReferences", json::array({controller_reference(kJobSets, jobset.meta, true)})}};
   job_["spec"]["suspend"] = jobset.suspended;
-  json* pod_spec = make_object(job_, {"spec", "template", "spec"});
+  json* pod_spec = jobs::make_object(job_, {"spec", "template", "spec"});
   if (pod_spec != nullptr && jobset.dns_hostnames) (*pod_spec)["subdomain"] = jobset.subdomain;
   if (pod_spec != nullptr) add_claims(jobset, *pod_spec);
 
@@ -141,7 +141,7 @@ ChildJobMaker::ChildJobMaker(const JobSet& jobset, const ReplicatedJob& replicat
 }
 
 json ChildJobMaker::make(int32_t index) const {
-  const std::string name = child_job_name(jobset_.meta.name, replicated_.name, index);
+  const std::string name = jobs::child_job_name(jobset_.meta.name, replicated_.name, index);
   json labels = labels_;
   labels[std::string(kJobIndexKey)] = std::to_string(index);
   labels[std::string(kJobGlobalIndexKey)] = std::to_string(first_global_index_ + index);
@@ -153,23 +153,23 @@ json ChildJobMaker::make(int32_t index) const {
 
   json job = job_;
   job["metadata"]["name"] = name;
-  for (json* object : {&job, existing_object(job, {"spec", "template"})}) {
+  for (json* object : {&job, jobs::existing_object(job, {"spec", "template"})}) {
     if (object == nullptr) continue;
-    if (json* theirs = make_object(*object, {"metadata", "labels"})) {
+    if (json* theirs = jobs::make_object(*object, {"metadata", "labels"})) {
       theirs->update(labels);
       if (jobset_.restarts_in_place()) (*theirs)[std::string(kInPlaceRestartLabel)] = kInPlaceRestartLabelValue;
     }
-    if (json* theirs = make_object(*object, {"metadata", "annotations"})) {
+    if (json* theirs = jobs::make_object(*object, {"metadata", "annotations"})) {
       theirs->update(labels);
       theirs->update(exclusive_);
     }
   }
-  json* pod_spec = existing_object(job, {"spec", "template", "spec"});
+  json* pod_spec = jobs::existing_object(job, {"spec", "template", "spec"});
   if (pod_spec != nullptr && annotation(job, kExclusiveTopologyAnnotation) &&
       annotation(job, kNodeSelectorStrategyAnnotation)) {
     choose_nodes(jobset_, name, *pod_spec);
   }
-  if (json* pod_template = existing_object(job, {"spec", "template"}))
+  if (json* pod_template = jobs::existing_object(job, {"spec", "template"}))
     place_exclusively(options_.priority, *pod_template);
   return job;
 }
@@ -203,7 +203,7 @@ json volume_claim(const JobSet& jobset, const VolumeClaim& claim) {
   json made = {{"apiVersion", kPersistentVolumeClaims.api_version},
                {"kind", kPersistentVolumeClaims.kind},
                {"metadata",
-                {{"name", claim_name(jobset.meta.name, claim.name)},
+                {{"name", jobs::claim_name(jobset.meta.name, claim.name)},
                  {"namespace", jobset.meta.ns},
                  {"labels", std::move(labels)},
                  {"annotations", read_string_map(object_at(from, {"metadata", "annotations"}))}}},
@@ -228,4 +228,4 @@ json headless_service(const JobSet& jobset) {
             {"publishNotReadyAddresses", jobset.publish_not_ready_addresses}}}};
 }
 
-}  // namespace muster
+}  // namespace muster::reconcilers

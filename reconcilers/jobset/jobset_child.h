@@ -15,7 +15,7 @@
 #include "api/jobset.h"
 #include "api/typed_object.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 // "<jobset>-<replicated job>-<job index>-<pod index>.<subdomain>": where the
 // coordinator's pod is found. Empty when the JobSet has none.
@@ -58,4 +58,4 @@ nlohmann::json volume_claim(const JobSet& jobset, const VolumeClaim& claim);
 // The Service behind the pods' host names.
 nlohmann::json headless_service(const JobSet& jobset);
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -11,7 +11,7 @@
 #include "manifests/embedded.h"
 #include "manifests/names.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 using nlohmann::json;
@@ -47,7 +47,7 @@ struct FieldDefinition {
 };
 
 FieldDefinition read_own_definition() {
-  const auto files = manifests_files();
+  const auto files = manifests::manifests_files();
   const auto file =
       std::find_if(files.begin(), files.end(), [](const EmbeddedFile& f) { return f.path == "crds/jobset.yaml"; });
   check_invariant(file != files.end(), "muster knows its own definition of JobSets");
@@ -73,7 +73,7 @@ bool add_field(json& spec) {
   json rules = json::array(), present = json::array();
   for (const json& rule : array_at(spec, {kRules})) (is_about_field(rule) ? present : rules).push_back(rule);
   // Another shape is not a schema that the API server would have accepted.
-  json* properties = make_object(spec, {"properties"});
+  json* properties = jobs::make_object(spec, {"properties"});
   if (properties == nullptr) return false;
   json& field = (*properties)[std::string(kField)];
   if (field == wanted.schema && present == wanted.rules) return false;
@@ -88,7 +88,7 @@ std::optional<json> without_own_spec(const json& crd) {
   json entries = array_at(crd, {"metadata", "managedFields"});
   bool changed = false;
   for (json& entry : entries) {
-    if (string_at(entry, {"manager"}) != kAppName) continue;
+    if (string_at(entry, {"manager"}) != manifests::kAppName) continue;
     if (!object_at(entry, {"fieldsV1"}).contains("f:spec")) continue;
     entry["fieldsV1"].erase("f:spec");
     changed = true;
@@ -96,7 +96,7 @@ std::optional<json> without_own_spec(const json& crd) {
   if (!changed) return std::nullopt;
   // No entry is without fields. A list without entries would mean to the API server: as before.
   std::erase_if(entries.get_ref<json::array_t&>(), [](const json& entry) {
-    return string_at(entry, {"manager"}) == kAppName && object_at(entry, {"fieldsV1"}).empty();
+    return string_at(entry, {"manager"}) == manifests::kAppName && object_at(entry, {"fieldsV1"}).empty();
   });
   if (entries.empty()) return std::nullopt;
   return entries;
@@ -150,18 +150,19 @@ Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   return plan;
 }
 
-void requests_for(const ClusterState&, const TypedObject& object, std::vector<ObjectKey>& keys) {
-  if (type_of(object).plural == kCustomResourceDefinitions.plural && meta_of(object).name == kJobSetDefinitionName)
+void requests_for(const state::ClusterState&, const TypedObject& object, std::vector<ObjectKey>& keys) {
+  if (type_of(object).plural == kCustomResourceDefinitions.plural &&
+      meta_of(object).name == manifests::kJobSetDefinitionName)
     keys.push_back(key_of(object));
 }
 
 }  // namespace
 
-bool definition_is_foreign(const ClusterState& state) {
-  const PlainObject* crd = state.plain(kCustomResourceDefinitions, "", kJobSetDefinitionName);
-  return crd != nullptr && crd->meta.label(kAppNameLabel) != kAppName;
+bool definition_is_foreign(const state::ClusterState& state) {
+  const PlainObject* crd = state.plain(kCustomResourceDefinitions, "", manifests::kJobSetDefinitionName);
+  return crd != nullptr && crd->meta.label(manifests::kAppNameLabel) != manifests::kAppName;
 }
 
 const Reconciler jobset_crd_reconciler = {.name = "jobset_crd", .requests_for = requests_for, .reconcile = reconcile};
 
-}  // namespace muster
+}  // namespace muster::reconcilers

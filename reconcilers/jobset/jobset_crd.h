@@ -20,14 +20,14 @@
 #include "manifests/names.h"
 #include "reconcilers/reconciler.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 // On the CRD: which definition of the field muster has put in, for people: "v1".
 inline constexpr std::string_view kGroupFieldAnnotation = "muster.batch/group-scheduling-field";
 
 // Whether the definition that is there is another controller's. False when none is.
-bool definition_is_foreign(const ClusterState& state);
+bool definition_is_foreign(const state::ClusterState& state);
 
 extern const Reconciler jobset_crd_reconciler;
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -6,18 +6,18 @@
 #include "api/meta/constants.h"
 #include "reconcilers/gang/group_scheduling_ledger.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 // The Jobs of one JobSet that belong to a run whose deadline has passed.
 class Expiry {
  public:
-  Expiry(const JobSet& owner, const ClusterState& state) : owner_(owner), state_(state) {}
+  Expiry(const JobSet& owner, const state::ClusterState& state) : owner_(owner), state_(state) {}
 
   bool operator()(const Job* job) {
     if (!job->barrier) return false;
     const GangDecisions& ledger = ledger_of(job->barrier->config_map);
-    return !ledger.expired.empty() && ledger.verdict(GangIndex::token_of(*job)) == GroupVerdict::kExpired;
+    return !ledger.expired.empty() && ledger.verdict(state::GangIndex::token_of(*job)) == GroupVerdict::kExpired;
   }
 
  private:
@@ -31,7 +31,7 @@ class Expiry {
   }
 
   const JobSet& owner_;
-  const ClusterState& state_;
+  const state::ClusterState& state_;
   std::map<std::string, GangDecisions, std::less<>> ledgers_;
 };
 
@@ -49,7 +49,7 @@ bool may_be_remade(const Job& job, const JobSet& owner) {
 
 }  // namespace
 
-GangFailures sort_failures(const JobSet& owner, const JobSetAttempt& run, const ClusterState& state) {
+GangFailures sort_failures(const JobSet& owner, const JobSetAttempt& run, const state::ClusterState& state) {
   Expiry expired(owner, state);
   const auto ends_owner = [&](const Job* job) { return expired(job) && !suspends_on_timeout(*job, owner); };
   GangFailures failures;
@@ -65,4 +65,4 @@ GangFailures sort_failures(const JobSet& owner, const JobSetAttempt& run, const 
   return failures;
 }
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -9,7 +9,7 @@
 #include "reconcilers/jobset/jobset_attempt.h"
 #include "state/cluster_state.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 // Failed Jobs of an attempt, by the policy that applies to them.
 struct GangFailures {
@@ -23,6 +23,6 @@ struct GangFailures {
   // The rest: the failure policy's.
   std::vector<const Job*> genuine;
 };
-GangFailures sort_failures(const JobSet& owner, const JobSetAttempt& run, const ClusterState& state);
+GangFailures sort_failures(const JobSet& owner, const JobSetAttempt& run, const state::ClusterState& state);
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -9,7 +9,7 @@
 
 #include "jobs/job_kind.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 constexpr int32_t kLargest = std::numeric_limits<int32_t>::max();
@@ -50,7 +50,7 @@ Census count_pods(const JobSet& jobset, const JobSetAttempt& run, const std::vec
   for (const Job* job : run.active) census.jobs[job->meta.uid].job = job;
   for (const InPlacePod* pod : pods) {
     const auto& controller = pod->meta.controller;
-    if (!controller || job_type_of(*controller) != &kJobs) continue;
+    if (!controller || jobs::job_type_of(*controller) != &kJobs) continue;
     const auto job = census.jobs.find(controller->uid);
     if (job == census.jobs.end()) continue;
     if (pod->succeeded()) ++job->second.succeeded;
@@ -112,4 +112,4 @@ InPlaceBarrier barrier_of(const JobSet& set, const JobSetAttempt& run, const std
   return barrier;
 }
 
-}  // namespace muster
+}  // namespace muster::reconcilers

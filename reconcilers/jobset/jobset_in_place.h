@@ -16,7 +16,7 @@
 #include "api/pods/in_place_pod.h"
 #include "reconcilers/jobset/jobset_attempt.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 struct InPlaceBarrier {
   // There were more restarts than maxRestarts: the JobSet fails.
@@ -33,4 +33,4 @@ struct InPlaceBarrier {
 // restart.
 InPlaceBarrier barrier_of(const JobSet& jobset, const JobSetAttempt& run, const std::vector<const InPlacePod*>& pods);
 
-}  // namespace muster
+}  // namespace muster::reconcilers

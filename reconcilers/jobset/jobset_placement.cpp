@@ -8,7 +8,7 @@
 #include "api/meta/constants.h"
 #include "jobs/edit.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 using nlohmann::json;
@@ -20,7 +20,7 @@ json expression(std::string_view key, std::string_view op, const json& values) {
 }
 
 void add_term(std::string_view kind, json term, json& pod_spec) {
-  json* affinity = make_object(pod_spec, {"affinity", kind});
+  json* affinity = jobs::make_object(pod_spec, {"affinity", kind});
   if (affinity == nullptr) return;
   json& terms = (*affinity)["requiredDuringSchedulingIgnoredDuringExecution"];
   if (!terms.is_array()) terms = json::array();
@@ -37,8 +37,8 @@ std::string label_value(int32_t priority) {
 void place_exclusively(int32_t priority, json& pod_template) {
   const auto topology = annotation(pod_template, kExclusiveTopologyAnnotation);
   if (!topology || annotation(pod_template, kNodeSelectorStrategyAnnotation)) return;
-  json* labels = make_object(pod_template, {"metadata", "labels"});
-  json* pod_spec = existing_object(pod_template, {"spec"});
+  json* labels = jobs::make_object(pod_template, {"metadata", "labels"});
+  json* pod_spec = jobs::existing_object(pod_template, {"spec"});
   if (labels == nullptr || pod_spec == nullptr) return;
   const std::string priority_value = label_value(priority);
   (*labels)[std::string(kJobSetPriorityLabel)] = priority_value;
@@ -61,4 +61,4 @@ void place_exclusively(int32_t priority, json& pod_template) {
            *pod_spec);
 }
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -13,10 +13,10 @@
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 
-namespace muster {
+namespace muster::reconcilers {
 
 // Edits the pod template of a Job whose labels are set, if its annotations ask for exclusive placement
 // and not for the strategy by node selectors. `priority` is what its pods will have.
 void place_exclusively(int32_t priority, nlohmann::json& pod_template);
 
-}  // namespace muster
+}  // namespace muster::reconcilers

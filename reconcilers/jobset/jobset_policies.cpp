@@ -9,7 +9,7 @@
 #include "api/meta/constants.h"
 #include "base/whole_number.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 constexpr std::string_view kReachedMaxRestarts = "ReachedMaxRestarts";
@@ -153,4 +153,4 @@ bool has_succeeded(const JobSet& jobset, const std::vector<const Job*>& succeede
   return have >= wanted;
 }
 
-}  // namespace muster
+}  // namespace muster::reconcilers

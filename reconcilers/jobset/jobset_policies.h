@@ -11,7 +11,7 @@
 
 #include "api/jobset.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 struct Verdict {
   enum class Kind { kGoOn, kFail, kRestart, kRestartJob };
@@ -39,4 +39,4 @@ Verdict too_many_restarts_in_place();
 // As many Jobs of the targeted replicated jobs have succeeded as the policy asks for.
 bool has_succeeded(const JobSet& jobset, const std::vector<const Job*>& succeeded);
 
-}  // namespace muster
+}  // namespace muster::reconcilers

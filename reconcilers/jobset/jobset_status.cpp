@@ -6,7 +6,7 @@
 
 #include "base/fnv.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 using nlohmann::json;
@@ -236,4 +236,4 @@ void settle_counts_of_finished(const JobSet& jobset, Plan& plan) {
   }
 }
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -27,7 +27,7 @@
 #include "reconcilers/jobset/jobset_attempt.h"
 #include "reconcilers/jobset/jobset_policies.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 // An event about a JobSet.
 ObjectEvent event_about(const JobSet& jobset, std::string_view type, std::string_view reason, std::string note);
@@ -88,4 +88,4 @@ class StatusDraft {
 // not have updated the counts.
 void settle_counts_of_finished(const JobSet& jobset, Plan& plan);
 
-}  // namespace muster
+}  // namespace muster::reconcilers

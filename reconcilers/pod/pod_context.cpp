@@ -5,7 +5,7 @@
 
 #include "api/meta/constants.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 using nlohmann::json;
 
@@ -35,4 +35,4 @@ void drop_kueue_finalizers(const std::vector<QueuedPodPtr>& pods, Plan& plan) {
   }
 }
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -7,7 +7,7 @@
 #include "jobs/serving/serving_set.h"
 #include "reconcilers/job/job_workload_context.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 struct PodContext {
   const PodGroup& group;
@@ -16,7 +16,7 @@ struct PodContext {
   const RuleSettings& rules() const { return job.queues().rules; }
   bool is_group() const { return !group.group.empty(); }
   // The Workload is made and kept by the reconciler of the pods' StatefulSet or LeaderWorkerSet.
-  bool is_of_set() const { return is_of_serving_set(*group.pods.front()); }
+  bool is_of_set() const { return jobs::is_of_serving_set(*group.pods.front()); }
 };
 
 ObjectEvent event_about(const QueuedPod& pod, std::string_view type, std::string_view reason, std::string note);
@@ -31,9 +31,9 @@ template <class Use>
 auto with_context(PodGroup group, const ReconcileContext& context, Use use) {
   const auto pods = std::make_shared<const PodGroup>(std::move(group));
   const TypedObject object = pods;
-  const QueuedJob job(plain_pod, object);
+  const jobs::QueuedJob job(jobs::plain_pod, object);
   const JobContext job_context{context, job};
   return use(PodContext{*pods, job_context});
 }
 
-}  // namespace muster
+}  // namespace muster::reconcilers

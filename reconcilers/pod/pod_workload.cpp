@@ -18,7 +18,7 @@
 #include "reconcilers/pod/pod_workload_steps.h"
 #include "reconcilers/workload/job_workload_status.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 using nlohmann::json;
@@ -34,16 +34,17 @@ bool is_over(const Workload& workload) {
 }
 
 // Whether the queues have to do with these pods at all.
-Result<bool, Undecided> is_queued(const PodContext& context) {
+Result<bool, jobs::Undecided> is_queued(const PodContext& context) {
   const ObjectMeta& meta = context.group.meta;
   const bool asks = !context.job.job.queue_name().empty() || context.rules().manage_jobs_without_queue_name;
   // The parent that created it was already checked.
   if (!meta.annotation(kSuspendingParent).empty()) return asks;
   const TypedObject* ns = context.job.state.find(kNamespaces, "", meta.ns);
-  const auto managed = in_managed_namespace(context.rules(), meta.ns, ns == nullptr ? nullptr : &meta_of(*ns).labels);
+  const auto managed =
+      jobs::in_managed_namespace(context.rules(), meta.ns, ns == nullptr ? nullptr : &meta_of(*ns).labels);
   if (!managed) return fail_with(managed.error());
   if (!*managed) return false;
-  const MaybeAncestor ancestor = managed_ancestor(
+  const jobs::MaybeAncestor ancestor = jobs::managed_ancestor(
       context.rules(), owners_in(context.job.state, context.rules(), meta.ns), meta.uid, meta.controller, true);
   if (!ancestor) return fail_with(ancestor.error());
   // The Workload of its owner counts it.
@@ -65,12 +66,13 @@ Step stop_unadmitted(const PodContext& context, const char* message, Plan& plan)
 }
 
 Step follow_without_workload(const PodContext& context, Plan& plan) {
-  if (end_of(context.group)) {
+  if (jobs::end_of(context.group)) {
     drop_kueue_finalizers(context.group.pods, plan);
     return Step::kDone;
   }
   if (stop_unadmitted(context, kMissing, plan) == Step::kDone) return Step::kDone;
-  if (!context.group.active && !context.is_of_set() && !prebuilt_workload_name_of(context.rules(), context.group.meta))
+  if (!context.group.active && !context.is_of_set() &&
+      !jobs::prebuilt_workload_name_of(context.rules(), context.group.meta))
     make_workload(context, plan);
   return Step::kDone;
 }
@@ -80,9 +82,9 @@ Step follow_without_workload(const PodContext& context, Plan& plan) {
 // None of these Workloads matches the pods.
 Step follow_without_match(const PodContext& context, const std::vector<const Workload*>& others, Plan& plan) {
   const char* why = others.size() == 1 ? kNotMatching : kMissing;
-  if (!end_of(context.group) && stop_unadmitted(context, why, plan) == Step::kDone) return Step::kDone;
+  if (!jobs::end_of(context.group) && stop_unadmitted(context, why, plan) == Step::kDone) return Step::kDone;
   const Workload* first = others.front();
-  if (!context.is_group() && !first->has_quota_reserved() && !is_over(*first) && suspended(context.group)) {
+  if (!context.is_group() && !first->has_quota_reserved() && !is_over(*first) && jobs::suspended(context.group)) {
     remake_workload(context, *first, plan);
     return Step::kDone;
   }
@@ -112,7 +114,7 @@ Step leave_with_deleted(const PodContext& context, Plan& plan) {
   const QueuedPod& pod = *context.group.pods.front();
   if (!pod.meta.deleting) return Step::kContinue;
   if (context.group.active) {
-    plan.wake_at(end_of_grace(pod));
+    plan.wake_at(jobs::end_of_grace(pod));
     return Step::kDone;
   }
   for (const Workload* workload : context.job.state.workloads_of_owner(pod.meta.uid)) {
@@ -152,7 +154,7 @@ void own(const std::vector<QueuedPodPtr>& pods, const Workload& workload, Plan& 
 Step follow_group(const PodContext& context, const Workload* made, Plan& plan) {
   const Workload& workload = *made;
   const bool same_limit = workload.maximum_execution_seconds == context.job.job.maximum_execution_seconds();
-  GroupMatch found = match(context.group, workload, context.job.stamp());
+  jobs::GroupMatch found = jobs::match(context.group, workload, context.job.stamp());
   if (!context.is_of_set() && (!same_limit || !found.suits)) return follow_without_match(context, {&workload}, plan);
   // Pods that no Workload counts: none of them runs.
   if (found.kept.empty()) {
@@ -195,8 +197,8 @@ Plan reconcile_pod(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;
   const QueuedPodPtr pod = context.state.queued_pod(key.ns, key.name);
   // Pods of a set wait until they have the labels of their group.
-  if (pod == nullptr || !is_managed(*pod) || !pod->group().empty() || is_of_serving_set(*pod)) return plan;
-  with_context(make_pod_group({pod}, "", context.queues().rules, context.now.wall), context,
+  if (pod == nullptr || !jobs::is_managed(*pod) || !pod->group().empty() || jobs::is_of_serving_set(*pod)) return plan;
+  with_context(jobs::make_pod_group({pod}, "", context.queues().rules, context.now.wall), context,
                [&](const PodContext& pods) { run_pass(kStepsOfPod, pods, plan); });
   return plan;
 }
@@ -208,7 +210,8 @@ Step leave_unqueued_group(const PodContext& context, const Workload*, Plan& plan
 // Grace periods end without an event.
 Step wake_after_graces(const PodContext& context, const Workload*, Plan& plan) {
   for (const QueuedPodPtr& pod : context.group.pods) {
-    if (pod->meta.deleting && uses_node(*pod, context.rules(), context.job.now.wall)) plan.wake_at(end_of_grace(*pod));
+    if (pod->meta.deleting && jobs::uses_node(*pod, context.rules(), context.job.now.wall))
+      plan.wake_at(jobs::end_of_grace(*pod));
   }
   return Step::kContinue;
 }
@@ -235,10 +238,10 @@ Plan reconcile_pods(const ObjectKey& key, const ReconcileContext& context) {
   std::vector<QueuedPodPtr> pods = context.state.pods_of_group(key.ns, key.name);
   if (pods.empty()) return reconcile_empty_group(workload);
   Plan plan;
-  PodGroup group = make_pod_group(std::move(pods), key.name, context.queues().rules, context.now.wall);
+  PodGroup group = jobs::make_pod_group(std::move(pods), key.name, context.queues().rules, context.now.wall);
   if (workload != nullptr && workload->of_pod_group())
-    group.gone =
-        gone_pods(group, read_succeeded(workload->meta.annotation(kSucceededPodsAnnotation)), workload->pod_sets);
+    group.gone = jobs::gone_pods(group, jobs::read_succeeded(workload->meta.annotation(kSucceededPodsAnnotation)),
+                                 workload->pod_sets);
   with_context(std::move(group), context,
                [&](const PodContext& of_group) { run_pass(kStepsOfGroup, of_group, workload, plan); });
   return plan;
@@ -251,7 +254,7 @@ Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   return {};
 }
 
-void requests_for(const ClusterState&, const TypedObject& object, std::vector<ObjectKey>& keys) {
+void requests_for(const state::ClusterState&, const TypedObject& object, std::vector<ObjectKey>& keys) {
   if (const auto* pod = std::get_if<QueuedPodPtr>(&object)) {
     const std::string group((*pod)->group());
     if (group.empty())
@@ -272,4 +275,4 @@ void requests_for(const ClusterState&, const TypedObject& object, std::vector<Ob
 const Reconciler pod_workload_reconciler = {
     .name = "pod_workload", .requests_for = requests_for, .reconcile = reconcile};
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -8,7 +8,7 @@
 #include "jobs/prebuilt_workload.h"
 #include "reconcilers/job/job_workload_make.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 using nlohmann::json;
@@ -79,17 +79,17 @@ std::optional<WorkloadPriority> priority_or_wait(const PodContext& context, Plan
   return priority;
 }
 
-void say(const PodContext& context, const GroupError& error, Plan& plan) {
+void say(const PodContext& context, const jobs::GroupError& error, Plan& plan) {
   plan.events.push_back(context.job.event(kWarningEvent, "ErrWorkloadCompose", error.message));
 }
 
 void make_for_members(const PodContext& context, Plan& plan) {
-  const auto pod_sets = pod_sets_of(context.group);
+  const auto pod_sets = jobs::pod_sets_of(context.group);
   if (!pod_sets) return say(context, pod_sets.error(), plan);
-  if (pod_sets->size() > kMostRoles)
-    return say(context, {"pod group can't include more than " + std::to_string(kMostRoles) + " roles", true, true},
-               plan);
-  const auto labels = labels_to_copy(context.group.pods, context.job.queues().label_keys_to_copy);
+  if (pod_sets->size() > jobs::kMostRoles)
+    return say(context,
+               {"pod group can't include more than " + std::to_string(jobs::kMostRoles) + " roles", true, true}, plan);
+  const auto labels = jobs::labels_to_copy(context.group.pods, context.job.queues().label_keys_to_copy);
   if (!labels) return say(context, labels.error(), plan);
   const auto priority = priority_or_wait(context, plan);
   if (!priority) return;
@@ -111,7 +111,7 @@ void make_workload(const PodContext& context, Plan& plan) {
       create(context, name_of_workload(context.job), body_of_single(context, *priority), plan);
     return;
   }
-  const auto members = members_of(context.group);
+  const auto members = jobs::members_of(context.group);
   if (!members) return say(context, members.error(), plan);
   for (const QueuedPodPtr& pod : members->excess) {
     if (!pod->meta.deleting)
@@ -133,4 +133,4 @@ void remake_workload(const PodContext& context, const Workload& workload, Plan& 
   plan.writes.push_back(std::move(write));
 }
 
-}  // namespace muster
+}  // namespace muster::reconcilers

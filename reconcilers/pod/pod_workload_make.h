@@ -6,7 +6,7 @@
 
 #include "reconcilers/pod/pod_context.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 // Makes it, or says in an event why there is none; pods that are too many are deleted first.
 void make_workload(const PodContext& context, Plan& plan);
@@ -16,4 +16,4 @@ void remake_workload(const PodContext& context, const Workload& workload, Plan& 
 // An entry of metadata.ownerReferences of a Workload that several pods own.
 nlohmann::json plain_owner(const QueuedPod& pod);
 
-}  // namespace muster
+}  // namespace muster::reconcilers

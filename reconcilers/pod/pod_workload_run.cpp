@@ -9,7 +9,7 @@
 #include "reconcilers/workload/job_workload_status.h"
 #include "state/pod_requests.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 using nlohmann::json;
@@ -37,9 +37,9 @@ void mark(const PodContext& context, const QueuedPod& pod, const std::string& re
 }
 
 ResourceList needs(const PodContext& context, const PodSpec& spec) {
-  const ResourceDefaults defaults{.limit_ranges = context.job.state.limit_ranges_in(context.group.meta.ns),
-                                  .runtime_class = context.job.state.runtime_class(spec.runtime_class)};
-  return pod_requests(adjusted_resources(spec, defaults));
+  const state::ResourceDefaults defaults{.limit_ranges = context.job.state.limit_ranges_in(context.group.meta.ns),
+                                         .runtime_class = context.job.state.runtime_class(spec.runtime_class)};
+  return state::pod_requests(state::adjusted_resources(spec, defaults));
 }
 
 // The resource of which the pod requests more than the quota counts for a pod of its pod set; empty: none.
@@ -99,7 +99,7 @@ void start_pods(const PodContext& context, const Workload& workload, Plan& plan)
   for (const QueuedPodPtr& pod : context.group.pods) {
     if (!pod->gated() || pod->terminated()) continue;
     const std::string_view role = role_in_workload(context, *pod);
-    auto patch = ungate_patch(*pod, role, *infos);
+    auto patch = jobs::ungate_patch(*pod, role, *infos);
     if (!patch) return fail_to_start(context, workload, *pod, patch.error().message, plan);
     const PodSet* pod_set = workload.find(role);
     if (const std::string more = pod_set == nullptr ? "" : exceeds(context, *pod, *pod_set); !more.empty()) {
@@ -122,4 +122,4 @@ void start_pods(const PodContext& context, const Workload& workload, Plan& plan)
   for (Write& write : writes) plan.writes.push_back(std::move(write));
 }
 
-}  // namespace muster
+}  // namespace muster::reconcilers

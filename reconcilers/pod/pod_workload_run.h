@@ -8,7 +8,7 @@
 
 #include "reconcilers/pod/pod_context.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 enum class WhichPods {
   kRunning,  // neither gated nor ended
@@ -24,4 +24,4 @@ void start_pods(const PodContext& context, const Workload& workload, Plan& plan)
 // A pod that is neither gated nor over, and is not being deleted.
 bool runs(const QueuedPod& pod);
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -13,7 +13,7 @@
 #include "reconcilers/workload/job_workload_status.h"
 #include "state/scheduler_driver.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 using nlohmann::json;
 
@@ -76,10 +76,11 @@ Step tell_replacement(const PodContext& context, const Workload& workload, int32
 Step record_ends(const PodContext& context, const Workload& workload, int32_t, Plan& plan) {
   if (!context.is_group()) return Step::kContinue;
   json annotations = json::object();
-  const SucceededPods known = read_succeeded(workload.meta.annotation(kSucceededPodsAnnotation));
-  if (SucceededPods now_known = succeeded_with(known, context.group); now_known != known)
-    annotations[std::string(kSucceededPodsAnnotation)] = to_text(now_known);
-  if (is_unretriable(context.group) && workload.meta.annotation(kRetriableInGroup) != "false" && !annotations.empty())
+  const jobs::SucceededPods known = jobs::read_succeeded(workload.meta.annotation(kSucceededPodsAnnotation));
+  if (jobs::SucceededPods now_known = jobs::succeeded_with(known, context.group); now_known != known)
+    annotations[std::string(kSucceededPodsAnnotation)] = jobs::to_text(now_known);
+  if (jobs::is_unretriable(context.group) && workload.meta.annotation(kRetriableInGroup) != "false" &&
+      !annotations.empty())
     annotations[std::string(kRetriableInGroup)] = "false";
   if (annotations.empty()) return Step::kContinue;
   plan.writes.push_back(
@@ -97,7 +98,7 @@ Step let_go_finished(const PodContext& context, const Workload& workload, int32_
 }
 
 Step follow_end(const PodContext& context, const Workload& workload, int32_t, Plan& plan) {
-  const auto job_end = end_of(context.group);
+  const auto job_end = jobs::end_of(context.group);
   if (!job_end) return Step::kContinue;
   tell_end(context.job, workload, *job_end, plan);
   return Step::kDone;
@@ -160,7 +161,7 @@ bool is_of_other_size(const PodContext& context, const Workload& workload) {
     return false;
   int64_t counted = 0;
   for (const PodSet& pod_set : workload.pod_sets) counted += pod_set.count;
-  const auto wanted = total_count(context.group);
+  const auto wanted = jobs::total_count(context.group);
   return !wanted || *wanted != counted;
 }
 
@@ -182,4 +183,4 @@ Step follow_workload(const PodContext& context, const Workload& workload, int32_
   return take_steps(kStepsWithWorkload, context, workload, absent, plan);
 }
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -4,7 +4,7 @@
 
 #include "reconcilers/pod/pod_context.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 // `absent`: how many pods of the group are missing.
 Step follow_workload(const PodContext& context, const Workload& workload, int32_t absent, Plan& plan);
@@ -12,4 +12,4 @@ Step follow_workload(const PodContext& context, const Workload& workload, int32_
 // The end of the reservation of an evicted Workload: none of its pods runs.
 void release_evicted(const PodContext& context, const Workload& workload, const Condition& evicted, Plan& plan);
 
-}  // namespace muster
+}  // namespace muster::reconcilers

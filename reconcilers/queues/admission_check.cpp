@@ -2,7 +2,7 @@
 
 #include "reconcilers/in_use.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
@@ -14,7 +14,7 @@ Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   return plan;
 }
 
-void requests_for(const ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
+void requests_for(const state::ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
   if (std::holds_alternative<AdmissionCheckPtr>(object)) keys.push_back(key_of(object));
   const auto* queue = std::get_if<ClusterQueuePtr>(&object);
   if (queue == nullptr) return;
@@ -30,4 +30,4 @@ void requests_for(const ClusterState& state, const TypedObject& object, std::vec
 const Reconciler admission_check_reconciler = {
     .name = "admission_check", .requests_for = requests_for, .reconcile = reconcile};
 
-}  // namespace muster
+}  // namespace muster::reconcilers

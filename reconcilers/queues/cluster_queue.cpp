@@ -9,21 +9,21 @@
 #include "state/cohorts_above.h"
 #include "state/scheduler_driver.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
-QueueSurroundings surroundings_of(const ClusterQueue& queue, const ClusterState& state) {
+scheduler::QueueSurroundings surroundings_of(const ClusterQueue& queue, const state::ClusterState& state) {
   return {.has_flavor = [&state](const std::string& flavor) { return state.resource_flavor(flavor) != nullptr; },
           .check =
               [&state](const std::string& name) {
                 const AdmissionCheck* check = state.admission_check(name);
-                if (check == nullptr) return CheckPresence::kMissing;
-                return check->active() ? CheckPresence::kActive : CheckPresence::kInactive;
+                if (check == nullptr) return scheduler::CheckPresence::kMissing;
+                return check->active() ? scheduler::CheckPresence::kActive : scheduler::CheckPresence::kInactive;
               },
-          .in_cohort_cycle = cohorts_above(queue, state).cyclic};
+          .in_cohort_cycle = state::cohorts_above(queue, state).cyclic};
 }
 
-int32_t pending_in(const ClusterQueue& queue, const ClusterState& state) {
+int32_t pending_in(const ClusterQueue& queue, const state::ClusterState& state) {
   int32_t pending = 0;
   for (const LocalQueue* local : state.local_queues_of(queue.meta.name)) {
     if (local->stop_policy == StopPolicy::kNone)
@@ -35,10 +35,10 @@ int32_t pending_in(const ClusterQueue& queue, const ClusterState& state) {
 Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;
   if (key.type->plural != kClusterQueues.plural) return plan;
-  const ClusterState& state = context.state;
+  const state::ClusterState& state = context.state;
   const ClusterQueue* queue = state.cluster_queue(key.name);
   if (queue == nullptr) return plan;
-  const QueueCounts& counts = state.queue_counts().of_cluster_queue(key.name);
+  const state::QueueCounts& counts = state.queue_counts().of_cluster_queue(key.name);
   keep_in_use_finalizer(kClusterQueues, queue->meta, counts.reserving > 0, plan);
   if (!plan.writes.empty()) return plan;
 
@@ -47,8 +47,8 @@ Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   show_counts(status, *queue, counts, true);
   status.weighted_share = std::nullopt;
   if (!context.queues().fair_sharing.empty())
-    status.weighted_share = share_of_cluster_queue(context.decisions.scheduler().state(), key.name);
-  const QueueReadiness readiness = readiness_of(*queue, surroundings_of(*queue, state));
+    status.weighted_share = scheduler::share_of_cluster_queue(context.decisions.scheduler().state(), key.name);
+  const scheduler::QueueReadiness readiness = scheduler::readiness_of(*queue, surroundings_of(*queue, state));
   set_active(status, queue->meta, readiness.ready, readiness.reason, readiness.message, context.now);
   write_queue_status(kClusterQueues, queue->meta, queue->status, status, plan);
   return plan;
@@ -58,11 +58,11 @@ void add_key(const std::string& name, std::vector<ObjectKey>& keys) {
   if (!name.empty()) keys.push_back({&kClusterQueues, "", name});
 }
 
-void add_all(const ClusterState& state, std::vector<ObjectKey>& keys) {
+void add_all(const state::ClusterState& state, std::vector<ObjectKey>& keys) {
   state.for_each_of(kClusterQueues, [&](const TypedObject& queue) { keys.push_back(key_of(queue)); });
 }
 
-void requests_for(const ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
+void requests_for(const state::ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
   if (const auto* changed = std::get_if<ClusterQueuePtr>(&object)) {
     keys.push_back(key_of(object));
     // Quota that it lends is part of the shares of other ClusterQueues.
@@ -90,4 +90,4 @@ void requests_for(const ClusterState& state, const TypedObject& object, std::vec
 const Reconciler cluster_queue_reconciler = {
     .name = "cluster_queue", .requests_for = requests_for, .reconcile = reconcile};
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -7,11 +7,11 @@
 
 #include "reconcilers/reconciler.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 // How long a queue's key is not reconciled after a write of its status.
 inline constexpr Duration kQueueStatusRest = std::chrono::seconds(1);
 
 extern const Reconciler cluster_queue_reconciler;
 
-}  // namespace muster
+}  // namespace muster::reconcilers

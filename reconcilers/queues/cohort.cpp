@@ -8,7 +8,7 @@
 #include "state/cohorts_above.h"
 #include "state/scheduler_driver.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 using nlohmann::json;
@@ -19,7 +19,8 @@ Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   const Cohort* cohort = context.state.cohort(key.name);
   if (cohort == nullptr || cohort->meta.deleting) return plan;
   std::optional<int64_t> share;
-  if (!context.queues().fair_sharing.empty()) share = share_of_cohort(context.decisions.scheduler().state(), key.name);
+  if (!context.queues().fair_sharing.empty())
+    share = scheduler::share_of_cohort(context.decisions.scheduler().state(), key.name);
   if (share == cohort->weighted_share) return plan;
   json body = {{"status", {{"fairSharing", nullptr}}}};
   if (share) body["status"]["fairSharing"] = {{"weightedShare", *share}};
@@ -30,11 +31,11 @@ Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   return plan;
 }
 
-void add_all(const ClusterState& state, std::vector<ObjectKey>& keys) {
+void add_all(const state::ClusterState& state, std::vector<ObjectKey>& keys) {
   state.for_each_of(kCohorts, [&](const TypedObject& cohort) { keys.push_back(key_of(cohort)); });
 }
 
-void requests_for(const ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
+void requests_for(const state::ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
   if (const auto* cohort = std::get_if<CohortPtr>(&object)) {
     keys.push_back(key_of(object));
     if (changes_quota(**cohort, state)) add_all(state, keys);
@@ -44,7 +45,8 @@ void requests_for(const ClusterState& state, const TypedObject& object, std::vec
     if (!(*workload)->status.admission) return;
     const ClusterQueue* holder = state.cluster_queue((*workload)->status.admission->cluster_queue);
     if (holder == nullptr) return;
-    for (std::string& name : cohorts_above(*holder, state).names) keys.push_back({&kCohorts, "", std::move(name)});
+    for (std::string& name : state::cohorts_above(*holder, state).names)
+      keys.push_back({&kCohorts, "", std::move(name)});
   }
 }
 
@@ -56,17 +58,17 @@ bool is_other_spec(const Object& object, const Object* present) {
 
 }  // namespace
 
-bool changes_quota(const Cohort& cohort, const ClusterState& state) {
+bool changes_quota(const Cohort& cohort, const state::ClusterState& state) {
   const Cohort* present = state.cohort(cohort.meta.name);
   // A Cohort without a share in its status has just been created.
   return is_other_spec(cohort, present) || !present->weighted_share;
 }
 
-bool changes_quota(const ClusterQueue& queue, const ClusterState& state) {
+bool changes_quota(const ClusterQueue& queue, const state::ClusterState& state) {
   const ClusterQueue* present = state.cluster_queue(queue.meta.name);
   return is_other_spec(queue, present) || find_condition(present->status.conditions, kActiveCondition) == nullptr;
 }
 
 const Reconciler cohort_reconciler = {.name = "cohort", .requests_for = requests_for, .reconcile = reconcile};
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -6,13 +6,13 @@
 
 #include "reconcilers/reconciler.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 // Whether a change of a Cohort or ClusterQueue (as it was, or as it is now) can change what its tree lends:
 // changes of its status cannot.
-bool changes_quota(const Cohort& cohort, const ClusterState& state);
-bool changes_quota(const ClusterQueue& queue, const ClusterState& state);
+bool changes_quota(const Cohort& cohort, const state::ClusterState& state);
+bool changes_quota(const ClusterQueue& queue, const state::ClusterState& state);
 
 extern const Reconciler cohort_reconciler;
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -4,10 +4,10 @@
 #include "reconcilers/queues/queue_status.h"
 #include "scheduler/queue_readiness.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
-QueueReadiness readiness_of(const LocalQueue& queue, const ClusterQueue* cluster_queue) {
+scheduler::QueueReadiness readiness_of(const LocalQueue& queue, const ClusterQueue* cluster_queue) {
   const std::string closed = "Can't submit new workloads to clusterQueue";
   if (queue.stop_policy != StopPolicy::kNone) return {false, std::string(kStoppedReason), "LocalQueue is stopped"};
   if (cluster_queue == nullptr) return {false, std::string(kClusterQueueDoesNotExistReason), closed};
@@ -20,18 +20,18 @@ QueueReadiness readiness_of(const LocalQueue& queue, const ClusterQueue* cluster
 Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;
   if (key.type->plural != kLocalQueues.plural) return plan;
-  const ClusterState& state = context.state;
+  const state::ClusterState& state = context.state;
   const LocalQueue* queue = state.local_queue(key.ns, key.name);
   if (queue == nullptr || queue->meta.deleting) return plan;
   const ClusterQueue* cluster_queue = state.cluster_queue(queue->cluster_queue);
-  const QueueCounts& counts = state.queue_counts().of_local_queue(key.ns, key.name);
+  const state::QueueCounts& counts = state.queue_counts().of_local_queue(key.ns, key.name);
 
   QueueStatus status = queue->status;
   status.pending_workloads = queue->stop_policy == StopPolicy::kNone ? counts.pending : 0;
   // Without a ClusterQueue no usage can be counted.
   show_counts(status, cluster_queue == nullptr ? ClusterQueue() : *cluster_queue,
-              cluster_queue == nullptr ? QueueCounts() : counts, false);
-  const QueueReadiness readiness = readiness_of(*queue, cluster_queue);
+              cluster_queue == nullptr ? state::QueueCounts() : counts, false);
+  const scheduler::QueueReadiness readiness = readiness_of(*queue, cluster_queue);
   set_active(status, queue->meta, readiness.ready, readiness.reason, readiness.message, context.now);
   write_queue_status(kLocalQueues, queue->meta, queue->status, status, plan);
   return plan;
@@ -44,7 +44,7 @@ bool shows_the_same(const ClusterQueue& a, const ClusterQueue& b) {
   return same_state && a.meta.generation == b.meta.generation;
 }
 
-void requests_for(const ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
+void requests_for(const state::ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
   if (std::holds_alternative<LocalQueuePtr>(object)) {
     keys.push_back(key_of(object));
   } else if (const auto* workload = std::get_if<WorkloadPtr>(&object)) {
@@ -64,4 +64,4 @@ void requests_for(const ClusterState& state, const TypedObject& object, std::vec
 
 const Reconciler local_queue_reconciler = {.name = "local_queue", .requests_for = requests_for, .reconcile = reconcile};
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -6,7 +6,7 @@
 #include "api/workload_conditions.h"
 #include "reconcilers/queues/cluster_queue.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 // The form of Kueue's status; in a merge patch, null removes the field.
@@ -27,13 +27,13 @@ void drop_borrowed(nlohmann::json& status) {
 
 }  // namespace
 
-std::vector<FlavorUsage> usage_of(const ClusterQueue& queue, const FlavorAmounts& amounts, bool shows_borrowed) {
+std::vector<FlavorUsage> usage_of(const ClusterQueue& queue, const state::FlavorAmounts& amounts, bool shows_borrowed) {
   std::vector<FlavorUsage> usages;
   for (const ResourceGroup& group : queue.resource_groups) {
     for (const FlavorQuotas& flavor : group.flavors) {
       FlavorUsage usage{.name = flavor.name, .resources = {}};
       for (const ResourceQuota& quota : flavor.resources) {
-        const int64_t used = amount_of(amounts, flavor.name, quota.name);
+        const int64_t used = state::amount_of(amounts, flavor.name, quota.name);
         const int64_t above = saturating_subtract(used, to_amount(quota.name, quota.nominal));
         const int64_t borrowed = shows_borrowed && !queue.cohort.empty() ? std::max<int64_t>(above, 0) : 0;
         usage.resources.push_back({.name = quota.name,
@@ -49,7 +49,8 @@ std::vector<FlavorUsage> usage_of(const ClusterQueue& queue, const FlavorAmounts
   return usages;
 }
 
-void show_counts(QueueStatus& status, const ClusterQueue& queue, const QueueCounts& counts, bool shows_borrowed) {
+void show_counts(QueueStatus& status, const ClusterQueue& queue, const state::QueueCounts& counts,
+                 bool shows_borrowed) {
   status.reserving_workloads = counts.reserving;
   status.admitted_workloads = counts.admitted;
   status.flavors_reservation = usage_of(queue, counts.reserved, shows_borrowed);
@@ -84,4 +85,4 @@ void write_queue_status(const ResourceType& type, const ObjectMeta& meta, const 
                          .rest = only_counts ? kQueueStatusRest : Duration::zero()});
 }
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -2,7 +2,7 @@
 
 #include "reconcilers/in_use.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
@@ -15,7 +15,7 @@ Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   return plan;
 }
 
-void requests_for(const ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
+void requests_for(const state::ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
   if (std::holds_alternative<ResourceFlavorPtr>(object)) keys.push_back(key_of(object));
   const auto* queue = std::get_if<ClusterQueuePtr>(&object);
   if (queue == nullptr) return;
@@ -33,4 +33,4 @@ void requests_for(const ClusterState& state, const TypedObject& object, std::vec
 const Reconciler resource_flavor_reconciler = {
     .name = "resource_flavor", .requests_for = requests_for, .reconcile = reconcile};
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -4,6 +4,6 @@
 
 #include "reconcilers/reconciler.h"
 
-namespace muster {
+namespace muster::reconcilers {
 extern const Reconciler resource_flavor_reconciler;
-}  // namespace muster
+}  // namespace muster::reconcilers

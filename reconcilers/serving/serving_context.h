@@ -7,15 +7,15 @@
 #include "jobs/serving/serving_set.h"
 #include "reconcilers/job/job_workload_context.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 struct ServingContext {
   const DescribedJob& set;
-  const ServingSet& wanted;
+  const jobs::ServingSet& wanted;
   const JobContext& job;  // the same, for what all jobs have in common
 
   const RuleSettings& rules() const { return job.queues().rules; }
-  std::string workload_name(int32_t group) const { return serving_workload_name(set, group, rules()); }
+  std::string workload_name(int32_t group) const { return jobs::serving_workload_name(set, group, rules()); }
 };
 
 // Deletes Workloads of groups that a LeaderWorkerSet has no more.
@@ -28,4 +28,4 @@ void keep_workloads(const ServingContext& context, Plan& plan);
 // Assigns pods to their group, so that its Workload counts and starts them.
 void keep_pods(const ServingContext& context, Plan& plan);
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -6,7 +6,7 @@
 #include "reconcilers/pod/pod_context.h"
 #include "reconcilers/serving/serving_context.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 using nlohmann::json;
@@ -18,7 +18,7 @@ void patch_pod(const QueuedPod& pod, json metadata, Plan& plan) {
 }
 
 bool is_of_this_set(const ServingContext& context, const QueuedPod& pod) {
-  if (!is_stateful_set(context.set)) return true;
+  if (!jobs::is_stateful_set(context.set)) return true;
   return pod.meta.controller && pod.meta.controller->uid == context.set.meta.uid;
 }
 
@@ -28,12 +28,12 @@ json group_of(const ServingContext& context, const QueuedPod& pod, int32_t group
     labels[std::string(kQueueNameLabel)] = queue;
   json annotations = {{kPodGroupTotalCount, std::to_string(context.wanted.pods_per_group)},
                       {kPodGroupServing, "true"},
-                      {kRoleHashAnnotation, role_in_set(context.set, pod)}};
+                      {kRoleHashAnnotation, jobs::role_in_set(context.set, pod)}};
   const std::string name = context.workload_name(group);
   json& named = context.rules().enabled("WorkloadIdentifierAnnotations") ? annotations : labels;
   named[std::string(kPodGroupName)] = name;
   named[std::string(kPrebuiltWorkload)] = name;
-  if (is_stateful_set(context.set)) {
+  if (jobs::is_stateful_set(context.set)) {
     annotations[std::string(kPodGroupFastAdmission)] = "true";
     annotations[std::string(kPodGroupPodIndexLabel)] = kStatefulSetPodIndex;
     if (const std::string_view priority = context.job.job.priority_class(); !priority.empty())
@@ -44,14 +44,14 @@ json group_of(const ServingContext& context, const QueuedPod& pod, int32_t group
 
 void keep_pod(const ServingContext& context, const QueuedPod& pod, Plan& plan) {
   if (!is_of_this_set(context, pod) || pod.meta.deleting || pod.terminated()) return;
-  if (is_stateful_set(context.set) && pod.gated() && is_outdated(context.wanted, pod)) {
+  if (jobs::is_stateful_set(context.set) && pod.gated() && jobs::is_outdated(context.wanted, pod)) {
     remove_pod(pod,
                event_about(pod, kNormalEvent, "OutdatedPodDeleted",
                            "The pod waits, and an update of its StatefulSet replaces it"),
                plan);
     return;
   }
-  const auto group = is_stateful_set(context.set) ? std::optional<int32_t>(0) : group_index_of(pod);
+  const auto group = jobs::is_stateful_set(context.set) ? std::optional<int32_t>(0) : jobs::group_index_of(pod);
   if (!group || *group >= context.wanted.groups) return;
   if (pod.group().empty()) return patch_pod(pod, group_of(context, pod, *group), plan);
   const std::string_view queue = context.job.job.queue_name();
@@ -67,4 +67,4 @@ void keep_pods(const ServingContext& context, Plan& plan) {
     keep_pod(context, *pod, plan);
 }
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -6,23 +6,23 @@
 #include "reconcilers/job/job_workload_owner.h"
 #include "reconcilers/serving/serving_context.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 constexpr Duration kUndecidedInterval = std::chrono::seconds(5);
 
 // Whether the queues have to do with it at all.
-Result<bool, Undecided> is_queued(const ServingContext& context) {
+Result<bool, jobs::Undecided> is_queued(const ServingContext& context) {
   const ObjectMeta& meta = context.set.meta;
-  const MaybeAncestor ancestor = managed_ancestor(
+  const jobs::MaybeAncestor ancestor = jobs::managed_ancestor(
       context.rules(), owners_in(context.job.state, context.rules(), meta.ns), meta.uid, meta.controller);
   if (!ancestor) return fail_with(ancestor.error());
   // The Workload of its owner counts the pods.
-  if (*ancestor || has_other_parent(context.set)) return false;
+  if (*ancestor || jobs::has_other_parent(context.set)) return false;
   if (!context.job.job.queue_name().empty()) return true;
   if (!context.rules().manage_jobs_without_queue_name) return false;
   const TypedObject* ns = context.job.state.find(kNamespaces, "", meta.ns);
-  return in_managed_namespace(context.rules(), meta.ns, ns == nullptr ? nullptr : &meta_of(*ns).labels);
+  return jobs::in_managed_namespace(context.rules(), meta.ns, ns == nullptr ? nullptr : &meta_of(*ns).labels);
 }
 
 // The pass runs again when an unknown namespace or owner becomes known.
@@ -35,15 +35,15 @@ Step leave_unqueued(const ServingContext& context, Plan& plan) {
 
 Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;
-  const JobKind* kind = find_job_kind(*key.type);
-  if (kind != &stateful_set && kind != &leader_worker_set) return plan;
+  const jobs::JobKind* kind = jobs::find_job_kind(*key.type);
+  if (kind != &jobs::stateful_set && kind != &jobs::leader_worker_set) return plan;
   if (!kind->is_enabled(context.queues().rules)) return plan;
   const TypedObject* object = context.state.find(kind->type, key.ns, key.name);
   // The deletion of the set also deletes its pods and its Workloads; waiting pods do not start.
   if (object == nullptr || meta_of(*object).deleting) return plan;
   const DescribedJob& set = *std::get<DescribedJobPtr>(*object);
-  const ServingSet wanted = serving_set_of(set);
-  const QueuedJob job(*kind, *object);
+  const jobs::ServingSet wanted = jobs::serving_set_of(set);
+  const jobs::QueuedJob job(*kind, *object);
   const JobContext job_context{context, job};
   const ServingContext serving{set, wanted, job_context};
   drop_surplus_workloads(serving, plan);
@@ -56,18 +56,18 @@ Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
 // The owner that a Workload names in annotations, for it is no controller.
 void enqueue_for_workload(const Workload& workload, std::vector<ObjectKey>& keys) {
   if (!workload.of_pod_group()) return;
-  const std::string_view gvk = workload.meta.annotation(kJobOwnerGvk);
-  const std::string name(workload.meta.annotation(kJobOwnerName));
+  const std::string_view gvk = workload.meta.annotation(jobs::kJobOwnerGvk);
+  const std::string name(workload.meta.annotation(jobs::kJobOwnerName));
   if (name.empty()) return;
   for (const ResourceType* type : {&kStatefulSets, &kLeaderWorkerSets}) {
-    if (gvk == gvk_of(*type)) keys.push_back({type, workload.meta.ns, name});
+    if (gvk == jobs::gvk_of(*type)) keys.push_back({type, workload.meta.ns, name});
   }
 }
 
-void requests_for(const ClusterState&, const TypedObject& object, std::vector<ObjectKey>& keys) {
+void requests_for(const state::ClusterState&, const TypedObject& object, std::vector<ObjectKey>& keys) {
   if (const auto* set = std::get_if<DescribedJobPtr>(&object)) {
-    const JobKind* kind = find_job_kind((*set)->kind->type());
-    if (kind == &stateful_set || kind == &leader_worker_set)
+    const jobs::JobKind* kind = jobs::find_job_kind((*set)->kind->type());
+    if (kind == &jobs::stateful_set || kind == &jobs::leader_worker_set)
       keys.push_back({&kind->type, (*set)->meta.ns, (*set)->meta.name});
   } else if (const auto* pod = std::get_if<QueuedPodPtr>(&object)) {
     const ObjectMeta& meta = (*pod)->meta;
@@ -85,4 +85,4 @@ void requests_for(const ClusterState&, const TypedObject& object, std::vector<Ob
 
 const Reconciler serving_set_reconciler = {.name = "serving_set", .requests_for = requests_for, .reconcile = reconcile};
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -17,7 +17,7 @@
 #include "reconcilers/workload/workload_draft.h"
 #include "state/scheduler_driver.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 using nlohmann::json;
@@ -44,7 +44,7 @@ json owner_of(const ServingContext& context) {
 void trim_metadata(const ServingContext& context, json& pod_sets) {
   for (json& pod_set : pod_sets) {
     json& metadata = pod_set["template"]["metadata"];
-    if (is_stateful_set(context.set)) metadata = json::object();
+    if (jobs::is_stateful_set(context.set)) metadata = json::object();
     for (const char* field : {"labels", "annotations"}) {
       const auto map = metadata.find(field);
       if (map == metadata.end() || !map->is_object()) continue;
@@ -81,9 +81,9 @@ std::string gates_of(const ServingContext& context) {
 
 Labels annotations_for(const ServingContext& context, int32_t group) {
   Labels annotations{{std::string(kIsGroupWorkload), "true"},
-                     {std::string(kJobOwnerGvk), gvk_of(context.job.job.type())},
-                     {std::string(kJobOwnerName), context.set.meta.name}};
-  if (!is_stateful_set(context.set)) annotations.emplace(kComponentIndex, std::to_string(group));
+                     {std::string(jobs::kJobOwnerGvk), jobs::gvk_of(context.job.job.type())},
+                     {std::string(jobs::kJobOwnerName), context.set.meta.name}};
+  if (!jobs::is_stateful_set(context.set)) annotations.emplace(jobs::kComponentIndex, std::to_string(group));
   if (const std::string gates = gates_of(context); !gates.empty())
     annotations.emplace(kAdmissionGatedByAnnotation, gates);
   for (const auto& [key, value] : context.set.meta.annotations) {
@@ -210,7 +210,7 @@ std::vector<QueuedPodPtr> using_quota(const ServingContext& context, const Workl
   // quota.
   const bool gates_open = workload.admitted() && context.wanted.groups == 0;
   std::erase_if(pods, [&](const QueuedPodPtr& pod) {
-    return !uses_node(*pod, context.rules(), context.job.now.wall) &&
+    return !jobs::uses_node(*pod, context.rules(), context.job.now.wall) &&
            ((pod->gated() && !gates_open) || pod->terminated() || pod->meta.deleting);
   });
   return pods;
@@ -241,7 +241,7 @@ void keep_reservation(const ServingContext& context, const Workload& workload, P
   const std::vector<QueuedPodPtr> in_use = using_quota(context, workload, pods);
   // Grace periods end without an event.
   for (const QueuedPodPtr& pod : in_use) {
-    if (pod->meta.deleting) plan.wake_at(end_of_grace(*pod));
+    if (pod->meta.deleting) plan.wake_at(jobs::end_of_grace(*pod));
   }
   if (!in_use.empty()) {
     if (fits || leaves || context.wanted.groups == 0) return;
@@ -289,10 +289,10 @@ void tell_taken(const ServingContext& context, const std::string& name, Plan& pl
 }  // namespace
 
 void drop_surplus_workloads(const ServingContext& context, Plan& plan) {
-  if (is_stateful_set(context.set)) return;
+  if (jobs::is_stateful_set(context.set)) return;
   const ObjectMeta& meta = context.set.meta;
   for (const Workload* workload : context.job.state.workloads_of_serving_set(meta.ns, meta.uid)) {
-    const auto index = whole_number<int32_t>(workload->meta.annotation(kComponentIndex));
+    const auto index = whole_number<int32_t>(workload->meta.annotation(jobs::kComponentIndex));
     if (!index || *index < context.wanted.groups || workload->meta.deleting) continue;
     // A Workload that only claims to belong to the set is not changed.
     if (workload->meta.name != context.workload_name(*index)) continue;
@@ -312,7 +312,7 @@ void keep_workloads(const ServingContext& context, Plan& plan) {
   size_t made = 0, pending = 0;
   if (context.wanted.groups > kMostGroups) tell_too_many(context, plan);
   // A StatefulSet of zero replicas keeps the Workload that it has.
-  const int32_t groups = is_stateful_set(context.set) ? 1 : std::min(context.wanted.groups, kMostGroups);
+  const int32_t groups = jobs::is_stateful_set(context.set) ? 1 : std::min(context.wanted.groups, kMostGroups);
   std::optional<WorkloadPriority> priority;
   for (int32_t group = 0; group < groups; ++group) {
     const bool makes_more = takes_more && made < kMostAtOnce && pending < kMostPending;
@@ -340,4 +340,4 @@ void keep_workloads(const ServingContext& context, Plan& plan) {
   }
 }
 
-}  // namespace muster
+}  // namespace muster::reconcilers

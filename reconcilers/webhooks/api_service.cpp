@@ -6,23 +6,23 @@
 #include "base/encoding.h"
 #include "manifests/api_services.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 using nlohmann::json;
 
 bool is_own(const json& service) {
-  return label(service, kAppNameLabel) == kAppName;
+  return label(service, manifests::kAppNameLabel) == manifests::kAppName;
 }
 
 }  // namespace
 
-std::optional<json> reconcile_api_service(const json& live, const WebhookRegistration& registration,
+std::optional<json> reconcile_api_service(const json& live, const manifests::WebhookRegistration& registration,
                                           const std::string& ca_bundle_pem) {
   if (!is_own(live)) return std::nullopt;
   json spec = json::object();
   const json& service = object_at(live, {"spec", "service"});
-  if (const json wanted = api_service_reference(registration); registration.url.empty() && service != wanted)
+  if (const json wanted = manifests::api_service_reference(registration); registration.url.empty() && service != wanted)
     spec["service"] = wanted;
   if (!ca_bundle_pem.empty() && string_at(live, {"spec", "caBundle"}) != base64_encode(ca_bundle_pem))
     spec["caBundle"] = base64_encode(ca_bundle_pem);
@@ -43,4 +43,4 @@ std::vector<std::string> api_service_bundles_of(const json& live) {
   return {pem ? *pem : std::string()};
 }
 
-}  // namespace muster
+}  // namespace muster::reconcilers

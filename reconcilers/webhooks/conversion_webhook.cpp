@@ -5,13 +5,13 @@
 #include "api/codec/json.h"
 #include "base/encoding.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 using nlohmann::json;
 
 bool is_own_definition(const json& definition) {
-  return label(definition, kAppNameLabel) == kAppName;
+  return label(definition, manifests::kAppNameLabel) == manifests::kAppName;
 }
 
 // The merge patch that changes one client configuration into the other. Fields that must be removed are named,
@@ -25,14 +25,14 @@ json difference(const json& live, json wanted) {
 
 }  // namespace
 
-std::optional<json> reconcile_conversion(const json& live, const WebhookRegistration& registration,
+std::optional<json> reconcile_conversion(const json& live, const manifests::WebhookRegistration& registration,
                                          const std::string& ca_bundle_pem) {
   if (!is_own_definition(live)) return std::nullopt;
   const json& conversion = object_at(live, {"spec", "conversion"});
   const bool by_webhook = string_at(conversion, {"strategy"}) == "Webhook";
   if (ca_bundle_pem.empty() && !by_webhook) return std::nullopt;
   const json& config = object_at(conversion, {"webhook", "clientConfig"});
-  json wanted = conversion_client_config(registration, ca_bundle_pem);
+  json wanted = manifests::conversion_client_config(registration, ca_bundle_pem);
   const std::string_view injected = string_at(config, {"caBundle"});
   if (ca_bundle_pem.empty() && !injected.empty()) wanted["caBundle"] = injected;
   const json versions = {"v1"};
@@ -51,4 +51,4 @@ std::vector<std::string> conversion_bundles_of(const json& definition) {
   return {pem ? *pem : std::string()};
 }
 
-}  // namespace muster
+}  // namespace muster::reconcilers

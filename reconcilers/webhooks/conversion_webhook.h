@@ -12,16 +12,17 @@
 
 #include "manifests/webhooks.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 // The merge patch that corrects `live`, the CRD of the API server; nullopt when it is correct. With an empty
 // `ca_bundle_pem` another program injects the bundle: the existing bundle stays, and a CRD without a webhook is not
 // changed.
-std::optional<nlohmann::json> reconcile_conversion(const nlohmann::json& live, const WebhookRegistration& registration,
+std::optional<nlohmann::json> reconcile_conversion(const nlohmann::json& live,
+                                                   const manifests::WebhookRegistration& registration,
                                                    const std::string& ca_bundle_pem);
 
 // The definition's CA bundle, PEM, empty when it has none; nothing for null and for the
 // definitions of others.
 std::vector<std::string> conversion_bundles_of(const nlohmann::json& definition);
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -9,14 +9,14 @@
 #include "reconcilers/webhooks/api_service.h"
 #include "reconcilers/webhooks/conversion_webhook.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 bool is_definition(const ResourceType& type) {
   return type.plural == kCustomResourceDefinitions.plural;
 }
 bool is_api_service(const ResourceType& type) {
-  return type.plural == kApiServices.plural;
+  return type.plural == manifests::kApiServices.plural;
 }
 // Without one of these the API server sends muster no job.
 bool is_configuration(const ResourceType& type) {
@@ -38,22 +38,24 @@ std::shared_ptr<const nlohmann::json> essentials(const PlainObject& object) {
 
 }  // namespace
 
-WebhookConfigReconciler::WebhookConfigReconciler(WebhookRegistration registration, bool active, Duration write_interval)
+WebhookConfigReconciler::WebhookConfigReconciler(manifests::WebhookRegistration registration, bool active,
+                                                 Duration write_interval)
     : registration_(std::move(registration)), write_interval_(write_interval) {
   if (!active) return;
   for (const ResourceType* type : {&kMutatingWebhookConfigurations, &kValidatingWebhookConfigurations}) {
-    targets_[{type, "", std::string(kWebhookConfigurationName)}];
+    targets_[{type, "", std::string(manifests::kWebhookConfigurationName)}];
   }
-  for (std::string_view name : kConvertedDefinitionNames) {
+  for (std::string_view name : manifests::kConvertedDefinitionNames) {
     targets_[{&kCustomResourceDefinitions, "", std::string(name)}];
   }
   if (registration_.visibility_port == 0) return;
-  for (std::string_view name : kVisibilityApiServiceNames) targets_[{&kApiServices, "", std::string(name)}];
+  for (std::string_view name : manifests::kVisibilityApiServiceNames)
+    targets_[{&manifests::kApiServices, "", std::string(name)}];
 }
 
 bool WebhookConfigReconciler::keeps(const ResourceType& type, std::string_view name) {
   if (is_configuration(type) || is_api_service(type)) return true;
-  const auto& converted = kConvertedDefinitionNames;
+  const auto& converted = manifests::kConvertedDefinitionNames;
   return is_definition(type) && std::find(converted.begin(), converted.end(), name) != converted.end();
 }
 
@@ -167,4 +169,4 @@ void WebhookConfigReconciler::read_live_bundles() {
   live_bundles_.assign(bundles.begin(), bundles.end());
 }
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -17,14 +17,14 @@
 #include "reconcilers/command.h"
 #include "reconcilers/webhooks/webhook_configuration.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 class WebhookConfigReconciler {
  public:
   // Not active: muster does not change the configurations (another program maintains them). `write_interval` applies
   // after a failed write, and between two writes of one object: replicas of two versions must not fight at full speed
   // during a rollout.
-  WebhookConfigReconciler(WebhookRegistration registration, bool active, Duration write_interval);
+  WebhookConfigReconciler(manifests::WebhookRegistration registration, bool active, Duration write_interval);
 
   // Whether this object is reconciled here, and by no other reconciler: any webhook
   // configuration, any APIService, and the CRDs whose objects muster converts.
@@ -68,7 +68,7 @@ class WebhookConfigReconciler {
   std::optional<nlohmann::json> patch_for(const ObjectKey& key, const nlohmann::json& live,
                                           const ClusterView* view) const;
 
-  const WebhookRegistration registration_;
+  const manifests::WebhookRegistration registration_;
   const Duration write_interval_;
   std::map<ObjectKey, Target> targets_;
   std::vector<std::string> live_bundles_;
@@ -83,4 +83,4 @@ class WebhookConfigReconciler {
   bool changed_ = true;  // anything else since the last plan
 };
 
-}  // namespace muster
+}  // namespace muster::reconcilers

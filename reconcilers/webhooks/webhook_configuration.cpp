@@ -6,7 +6,7 @@
 #include "api/codec/json.h"
 #include "base/encoding.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 using nlohmann::json;
@@ -29,11 +29,12 @@ void keep_bundles(const json& live, json& wanted) {
 }  // namespace
 
 std::optional<json> reconcile_webhook_configuration(const json& live, const ClusterView& view,
-                                                    const WebhookRegistration& registration,
+                                                    const manifests::WebhookRegistration& registration,
                                                     const std::string& ca_bundle_pem) {
-  const WebhookKind kind =
-      string_at(live, {"kind"}) == "MutatingWebhookConfiguration" ? WebhookKind::kMutating : WebhookKind::kValidating;
-  json wanted = webhook_entries(kind, registration, view.namespaces_with_default_queue(), ca_bundle_pem);
+  const manifests::WebhookKind kind = string_at(live, {"kind"}) == "MutatingWebhookConfiguration"
+                                          ? manifests::WebhookKind::kMutating
+                                          : manifests::WebhookKind::kValidating;
+  json wanted = manifests::webhook_entries(kind, registration, view.namespaces_with_default_queue(), ca_bundle_pem);
   if (ca_bundle_pem.empty()) keep_bundles(live, wanted);
   if (array_at(live, {"webhooks"}) == wanted) return std::nullopt;
   return json{{"metadata", {{"resourceVersion", string_at(live, {"metadata", "resourceVersion"})}}},
@@ -50,4 +51,4 @@ std::vector<std::string> ca_bundles_of(const json& configuration) {
   return {bundles.begin(), bundles.end()};
 }
 
-}  // namespace muster
+}  // namespace muster::reconcilers

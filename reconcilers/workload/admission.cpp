@@ -12,7 +12,7 @@
 #include "reconcilers/workload/workload_queues.h"
 #include "state/metrics/measurements.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 using nlohmann::json;
@@ -48,7 +48,7 @@ void start_clocks(const ClusterQueue* queue, WorkloadDraft& draft) {
     draft.status.flavors = {};
 }
 
-void admit(const Admitted& admitted, const ReconcileContext& context, WorkloadDraft& draft) {
+void admit(const scheduler::Admitted& admitted, const ReconcileContext& context, WorkloadDraft& draft) {
   const std::string& queue = admitted.admission.cluster_queue;
   draft.status.admission = admitted.admission;
   const ClusterQueue* cluster_queue = context.state.cluster_queue(queue);
@@ -68,7 +68,7 @@ void admit(const Admitted& admitted, const ReconcileContext& context, WorkloadDr
 }
 
 // An event on the preemptor. muster never raises a priority.
-ObjectEvent preemption_for(const Preempted& preempted) {
+ObjectEvent preemption_for(const scheduler::Preempted& preempted) {
   const Workload& victim = *preempted.workload;
   const auto priority = [](const Workload& workload) {
     const std::string value = std::to_string(workload.priority);
@@ -80,9 +80,9 @@ ObjectEvent preemption_for(const Preempted& preempted) {
                          priority(*preempted.preemptor) + "; preemptee effective priority: " + priority(victim));
 }
 
-void evict(const Preempted& preempted, WorkloadDraft& draft) {
+void evict(const scheduler::Preempted& preempted, WorkloadDraft& draft) {
   draft.evict(kPreemptedReason, "", preempted.message);
-  draft.set(kPreemptedCondition, true, to_text(preempted.reason), preempted.message);
+  draft.set(kPreemptedCondition, true, scheduler::to_text(preempted.reason), preempted.message);
   draft.tell(kNormalEvent, std::string(kPreemptedReason), preempted.message);
   draft.tell(preemption_for(preempted));
 }
@@ -91,7 +91,7 @@ void evict(const Preempted& preempted, WorkloadDraft& draft) {
 // pods of each set.
 json requested(const Workload& workload, const ReconcileContext& context) {
   json pod_sets = json::array();
-  const std::vector<Requests> per_pod = quota_requests_of(workload, context.state, context.queues());
+  const std::vector<Requests> per_pod = state::quota_requests_of(workload, context.state, context.queues());
   for (size_t i = 0; i < per_pod.size(); ++i) {
     json resources = json::object();
     for (const auto& [resource, amount] : per_pod[i])
@@ -101,14 +101,14 @@ json requested(const Workload& workload, const ReconcileContext& context) {
   return pod_sets;
 }
 
-void say_refused(const Inadmissible& refused, const QueueSettings& settings, WorkloadDraft& draft) {
+void say_refused(const state::Inadmissible& refused, const QueueSettings& settings, WorkloadDraft& draft) {
   draft.set(kQuotaReservedCondition, false, refused.reason, refused.message);
   draft.sync_admitted();
   if (settings.wait_for_pods_ready && draft.find(kPodsReadyCondition) == nullptr) await_pods(draft);
 }
 
-void refuse(const Inadmissible& refused, const ReconcileContext& context, WorkloadDraft& draft, Plan& plan) {
-  if (is_kept_out(draft.workload(), queues_of(draft.workload(), context.state))) return;
+void refuse(const state::Inadmissible& refused, const ReconcileContext& context, WorkloadDraft& draft, Plan& plan) {
+  if (is_kept_out(draft.workload(), state::queues_of(draft.workload(), context.state))) return;
   const Condition* known = draft.find(kQuotaReservedCondition);
   if (known != nullptr && !known->is_true() && known->reason == refused.reason && known->message == refused.message)
     return;
@@ -124,34 +124,34 @@ Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;
   if (key.type->plural != kWorkloads.plural) return plan;
   const Workload* workload = context.state.workload(key.ns, key.name);
-  const PendingDecision* decision = context.decisions.pending_decision_on(key.ns, key.name);
+  const state::PendingDecision* decision = context.decisions.pending_decision_on(key.ns, key.name);
   if (workload == nullptr || decision == nullptr || workload->meta.deleting) return plan;
   WorkloadDraft draft(*workload, context);
   std::visit(Overloaded{
-                 [&](const Admitted& admitted) { admit(admitted, context, draft); },
-                 [&](const Preempted& preempted) { evict(preempted, draft); },
-                 [&](const Inadmissible& refused) { refuse(refused, context, draft, plan); },
+                 [&](const scheduler::Admitted& admitted) { admit(admitted, context, draft); },
+                 [&](const scheduler::Preempted& preempted) { evict(preempted, draft); },
+                 [&](const state::Inadmissible& refused) { refuse(refused, context, draft, plan); },
              },
              *decision);
-  if (const auto* preempted = std::get_if<Preempted>(decision))
-    draft.measure(preemption_by(*preempted->preemptor, to_text(preempted->reason), context.state));
+  if (const auto* preempted = std::get_if<scheduler::Preempted>(decision))
+    draft.measure(state::preemption_by(*preempted->preemptor, scheduler::to_text(preempted->reason), context.state));
   draft.write_into(plan);
   return plan;
 }
 
 // The keys come from SchedulerDriver::decide().
-void requests_for(const ClusterState&, const TypedObject&, std::vector<ObjectKey>&) {}
+void requests_for(const state::ClusterState&, const TypedObject&, std::vector<ObjectKey>&) {}
 
 }  // namespace
 
-WorkloadStatus status_after(const PendingDecision& decision, const Workload& workload,
+WorkloadStatus status_after(const state::PendingDecision& decision, const Workload& workload,
                             const ReconcileContext& context) {
   WorkloadDraft draft(workload, context);
   std::visit(Overloaded{
-                 [&](const Admitted& admitted) { admit(admitted, context, draft); },
-                 [&](const Preempted& preempted) { evict(preempted, draft); },
-                 [&](const Inadmissible& refused) {
-                   if (is_kept_out(workload, queues_of(workload, context.state))) return;
+                 [&](const scheduler::Admitted& admitted) { admit(admitted, context, draft); },
+                 [&](const scheduler::Preempted& preempted) { evict(preempted, draft); },
+                 [&](const state::Inadmissible& refused) {
+                   if (is_kept_out(workload, state::queues_of(workload, context.state))) return;
                    say_refused(refused, context.queues(), draft);
                  },
              },
@@ -161,4 +161,4 @@ WorkloadStatus status_after(const PendingDecision& decision, const Workload& wor
 
 const Reconciler admission_reconciler = {.name = "admission", .requests_for = requests_for, .reconcile = reconcile};
 
-}  // namespace muster
+}  // namespace muster::reconcilers

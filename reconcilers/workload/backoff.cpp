@@ -4,7 +4,7 @@
 
 #include "base/fnv.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 using std::chrono::seconds;
@@ -67,4 +67,4 @@ void count_eviction(RequeueState& state, const RequeuingStrategy& strategy, std:
   set_requeue_at(state, backoff_end(state.count.value_or(0) + 1, strategy, uid, now), true);
 }
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -9,7 +9,7 @@
 #include "api/workload.h"
 #include "base/clock.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 // The delay after the `count`-th eviction, counted from 1, without jitter:
 // base * 2^(count - 1), capped at max; but the first one is the base even above max.
@@ -31,4 +31,4 @@ Timestamp backoff_end(int32_t count, const RequeuingStrategy& strategy, std::str
 // second, never before the delay without jitter is over.
 void count_eviction(RequeueState& state, const RequeuingStrategy& strategy, std::string_view uid, TimePoint now);
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -4,7 +4,7 @@
 
 #include "api/texts/workload_texts.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 void end_execution(WorkloadStatus& status, Duration admitted_for) {
   int32_t& accumulated = status.accumulated_past_execution_seconds;
@@ -32,4 +32,4 @@ void obey_execution_time(WorkloadDraft& draft, Plan& plan) {
              "The maximum execution time (" + std::to_string(*allowed) + "s) exceeded");
 }
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -6,7 +6,7 @@
 
 #include "reconcilers/workload/workload_draft.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 // An admission of this length has ended: its time is added, except when all time is used up: then a reactivation starts
 // at zero.
@@ -15,4 +15,4 @@ void end_execution(WorkloadStatus& status, Duration admitted_for);
 // Deactivates the Workload whose time is over. Otherwise the plan wakes when it will be.
 void obey_execution_time(WorkloadDraft& draft, Plan& plan);
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 using std::chrono::seconds;
@@ -70,4 +70,4 @@ bool tracks_flavors(const Workload& workload, const ClusterQueue* queue) {
   return !workload.status.flavors.attempts.empty() || (queue != nullptr && queue->fallback);
 }
 
-}  // namespace muster
+}  // namespace muster::reconcilers

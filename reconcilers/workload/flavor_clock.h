@@ -13,7 +13,7 @@
 #include "api/workload.h"
 #include "base/clock.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 bool flavor_clocks_run(const WorkloadStatus& status);
 
@@ -34,4 +34,4 @@ Duration time_left(const FlavorAttempt& attempt, Duration timeout, TimePoint now
 // nullptr: the Workload has no queue.
 bool tracks_flavors(const Workload& workload, const ClusterQueue* queue);
 
-}  // namespace muster
+}  // namespace muster::reconcilers

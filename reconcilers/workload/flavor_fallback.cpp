@@ -10,11 +10,11 @@
 #include "scheduler/views/flavor_options.h"
 #include "state/scheduler_driver.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 using Names = std::vector<std::string>;
-using Options = std::vector<FlavorOptions>;
+using Options = std::vector<scheduler::FlavorOptions>;
 
 constexpr FallbackTrigger kTriggers[] = {FallbackTrigger::kTimeout, FallbackTrigger::kRejectedCheck};
 
@@ -30,7 +30,7 @@ Names failed_flavors(const FlavorHistory& history) {
   return failed;
 }
 
-bool has_alternative(const FlavorOptions& options, std::string_view flavor, const Names& failed) {
+bool has_alternative(const scheduler::FlavorOptions& options, std::string_view flavor, const Names& failed) {
   return std::any_of(options.eligible.begin(), options.eligible.end(),
                      [&](const std::string& other) { return other != flavor && !contains(failed, other); });
 }
@@ -38,7 +38,7 @@ bool has_alternative(const FlavorOptions& options, std::string_view flavor, cons
 // Whether every pod set that has the flavor (without quota: that could have it) could have another one.
 bool can_be_left(std::string_view flavor, const Options& all, const Names& failed) {
   bool concerned = false;
-  for (const FlavorOptions& options : all) {
+  for (const scheduler::FlavorOptions& options : all) {
     const bool concerns = options.assigned.empty() ? contains(options.eligible, flavor) : options.assigned == flavor;
     if (!concerns) continue;
     if (!has_alternative(options, flavor, failed)) return false;
@@ -59,7 +59,7 @@ Names flavors_to_leave(const Names& failing, const Options& options, Names faile
 }
 
 bool nothing_left(const Options& all, const Names& failed) {
-  return std::any_of(all.begin(), all.end(), [&](const FlavorOptions& options) {
+  return std::any_of(all.begin(), all.end(), [&](const scheduler::FlavorOptions& options) {
     return !options.eligible.empty() && !has_alternative(options, "", failed);
   });
 }
@@ -263,13 +263,13 @@ void Fallback::begin_round_when_waited(Plan& plan) {
   begin_round();
 }
 
-Options options_of(const WorkloadDraft& draft, const SchedulerDriver& decisions) {
+Options options_of(const WorkloadDraft& draft, const state::SchedulerDriver& decisions) {
   const ObjectMeta& meta = draft.workload().meta;
-  return flavor_options(decisions.scheduler().state(), meta.ns, meta.name);
+  return scheduler::flavor_options(decisions.scheduler().state(), meta.ns, meta.name);
 }
 
 // Then the ClusterQueue is inactive, also before its status says so, and nothing is decided about its Workloads.
-bool lacks_a_flavor(const ClusterQueue& queue, const ClusterState& state) {
+bool lacks_a_flavor(const ClusterQueue& queue, const state::ClusterState& state) {
   const Names flavors = flavors_of(queue);
   return std::any_of(flavors.begin(), flavors.end(),
                      [&](const std::string& name) { return state.find(kResourceFlavors, "", name) == nullptr; });
@@ -277,7 +277,8 @@ bool lacks_a_flavor(const ClusterQueue& queue, const ClusterState& state) {
 
 }  // namespace
 
-Step obey_fallback_rules(WorkloadDraft& draft, const QueuesOf& queues, const ReconcileContext& context, Plan& plan) {
+Step obey_fallback_rules(WorkloadDraft& draft, const state::QueuesOf& queues, const ReconcileContext& context,
+                         Plan& plan) {
   if (queues.cluster == nullptr || !queues.cluster->fallback || !draft.status.admission ||
       draft.is_true(kEvictedCondition))
     return Step::kContinue;
@@ -287,7 +288,8 @@ Step obey_fallback_rules(WorkloadDraft& draft, const QueuesOf& queues, const Rec
   return fallback.obey_rejected_checks() == Step::kDone ? Step::kDone : fallback.obey_timeouts(plan);
 }
 
-Step review_failed_flavors(WorkloadDraft& draft, const QueuesOf& queues, const ReconcileContext& context, Plan& plan) {
+Step review_failed_flavors(WorkloadDraft& draft, const state::QueuesOf& queues, const ReconcileContext& context,
+                           Plan& plan) {
   FlavorHistory& history = draft.status.flavors;
   if (history.empty() || queues.cluster == nullptr) return Step::kContinue;
   if (!queues.cluster->fallback || !history.is_about(queues.cluster->meta.name)) {
@@ -339,4 +341,4 @@ RequeuingStrategy requeuing_of(const QueueSettings& settings) {
   return settings.wait_for_pods_ready ? settings.wait_for_pods_ready->requeuing : RequeuingStrategy();
 }
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -13,16 +13,18 @@
 #include "reconcilers/workload/workload_draft.h"
 #include "reconcilers/workload/workload_queues.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 // Of a Workload with quota: evicts it from flavors that have failed, or deactivates it.
 // Otherwise the plan wakes when the next timeout is over.
-Step obey_fallback_rules(WorkloadDraft& draft, const QueuesOf& queues, const ReconcileContext& context, Plan& plan);
+Step obey_fallback_rules(WorkloadDraft& draft, const state::QueuesOf& queues, const ReconcileContext& context,
+                         Plan& plan);
 
 // For a Workload without quota: its history is updated to the current rules and flavors of its queue. With
 // RetryAllFlavors a new round begins when the remaining flavors had no free quota during the longest timeout. kDone:
 // the draft has changed.
-Step review_failed_flavors(WorkloadDraft& draft, const QueuesOf& queues, const ReconcileContext& context, Plan& plan);
+Step review_failed_flavors(WorkloadDraft& draft, const state::QueuesOf& queues, const ReconcileContext& context,
+                           Plan& plan);
 
 // When that round begins, of a Workload without quota that nothing else keeps waiting; nullopt: there
 // is none to come. `queue`: its ClusterQueue, or nullptr.
@@ -34,4 +36,4 @@ void forget_flavors_when_reactivated(WorkloadDraft& draft);
 // The backoff of rounds, also where waitForPodsReady is off.
 RequeuingStrategy requeuing_of(const QueueSettings& settings);
 
-}  // namespace muster
+}  // namespace muster::reconcilers

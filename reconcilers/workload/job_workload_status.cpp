@@ -3,7 +3,7 @@
 #include "api/workload_conditions.h"
 #include "reconcilers/workload/execution_time.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 Condition condition(const Workload& workload, std::string_view type, bool is_true, std::string_view reason,
@@ -25,7 +25,7 @@ WorkloadStatus finished_status(const Workload& workload, std::string_view reason
   return status;
 }
 
-Condition pods_ready_condition(const Workload& workload, const QueuedJob& job, Timestamp now) {
+Condition pods_ready_condition(const Workload& workload, const jobs::QueuedJob& job, Timestamp now) {
   return pods_ready_condition(workload, job.pods_ready(), now);
 }
 
@@ -71,4 +71,4 @@ WorkloadStatus released_status(const Workload& workload, const Condition& evicte
   return status;
 }
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -9,7 +9,7 @@
 #include "api/workload.h"
 #include "jobs/queued_job.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 // It is over: Finished is True.
 WorkloadStatus finished_status(const Workload& workload, std::string_view reason, std::string_view message,
@@ -20,7 +20,7 @@ inline constexpr std::string_view kNotAllPodsReady = "Not all pods are ready or 
 
 // What PodsReady shall be. Once all pods were ready, a loss of one waits for recovery.
 Condition pods_ready_condition(const Workload& workload, bool pods_ready, Timestamp now);
-Condition pods_ready_condition(const Workload& workload, const QueuedJob& job, Timestamp now);
+Condition pods_ready_condition(const Workload& workload, const jobs::QueuedJob& job, Timestamp now);
 // With that word on its pods. What it has tried before is over once it runs on its flavors.
 WorkloadStatus status_with_pods(const Workload& workload, Condition pods_ready);
 
@@ -30,4 +30,4 @@ WorkloadStatus status_with_pods(const Workload& workload, Condition pods_ready);
 WorkloadStatus released_status(const Workload& workload, const Condition& evicted, Duration admitted_for,
                                Timestamp now);
 
-}  // namespace muster
+}  // namespace muster::reconcilers

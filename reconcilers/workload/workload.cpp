@@ -15,14 +15,14 @@
 #include "state/admission_block.h"
 #include "state/decision_log.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 void set_inactive(const Workload& workload, Plan& plan) {
   plan.writes.push_back({.verb = Verb::kPatch,
                          .target = key_of(kWorkloads, workload.meta),
                          .body = with_version(workload.meta, {{"spec", {{"active", false}}}}),
-                         .decisions = {deactivation_of(workload)}});
+                         .decisions = {state::deactivation_of(workload)}});
 }
 
 // Lets an evicted Workload return to its queue as soon as the reason that prevents this is over.
@@ -86,14 +86,14 @@ void tell_admitted(WorkloadDraft& draft) {
 
 // One pass over one Workload.
 struct WorkloadContext : ReconcileContext {
-  QueuesOf queues_of_workload;
+  state::QueuesOf queues_of_workload;
 };
 
 // Without a QuotaReserved condition, a Workload has no Admitted condition.
 void sync_admission(WorkloadDraft& draft, const WorkloadContext& context) {
   const ObjectMeta& meta = draft.workload().meta;
-  const PendingDecision* decision = context.decisions.pending_decision_on(meta.ns, meta.name);
-  const Inadmissible* found = decision == nullptr ? nullptr : std::get_if<Inadmissible>(decision);
+  const state::PendingDecision* decision = context.decisions.pending_decision_on(meta.ns, meta.name);
+  const state::Inadmissible* found = decision == nullptr ? nullptr : std::get_if<state::Inadmissible>(decision);
   if (!draft.is_true(kQuotaReservedCondition)) set_blocked_condition(draft, context.queues_of_workload, found);
   // The reconciler of admissions writes the decisions of the scheduler.
   if (decision == nullptr && context.queues().rules.enabled("UnadmittedWorkloadsExplicitStatus")) say_pending(draft);
@@ -105,7 +105,7 @@ void sync_admission(WorkloadDraft& draft, const WorkloadContext& context) {
 // The Workload itself does not change then, but other Workloads can be admitted.
 void wake_when_block_ends(const WorkloadDraft& draft, const QueueSettings& settings, Plan& plan) {
   if (!settings.wait_for_pods_ready || !settings.wait_for_pods_ready->block_admission) return;
-  const auto block = admission_block(draft.workload(), *settings.wait_for_pods_ready);
+  const auto block = state::admission_block(draft.workload(), *settings.wait_for_pods_ready);
   if (block && block->until && draft.time() < *block->until) plan.wake_at(*block->until);
 }
 
@@ -196,7 +196,7 @@ Step follow_priority(const Workload& workload, const ReconcileContext& context, 
 
 Step follow_status(const Workload& workload, const ReconcileContext& context, Plan& plan) {
   WorkloadDraft draft(workload, context);
-  const WorkloadContext pass{context, queues_of(workload, context.state)};
+  const WorkloadContext pass{context, state::queues_of(workload, context.state)};
   run_pass(kStepsOfStatus, draft, pass, plan);
   draft.write_into(plan);
   return Step::kDone;
@@ -236,7 +236,8 @@ void add_keys(const std::vector<const Workload*>& workloads, std::vector<ObjectK
   for (const Workload* workload : workloads) keys.push_back(key_of(kWorkloads, workload->meta));
 }
 
-void enqueue_for_cluster_queue(const ClusterState& state, const ClusterQueue& queue, std::vector<ObjectKey>& keys) {
+void enqueue_for_cluster_queue(const state::ClusterState& state, const ClusterQueue& queue,
+                               std::vector<ObjectKey>& keys) {
   const std::string& name = queue.meta.name;
   if (!is_news(queue, state.cluster_queue(name))) return;
   add_keys(state.workloads_reserving(name), keys);
@@ -245,7 +246,7 @@ void enqueue_for_cluster_queue(const ClusterState& state, const ClusterQueue& qu
 }
 
 // The answer to the question whether a failed flavor leaves other flavors can change now.
-void enqueue_those_with_failed_flavors(const ClusterState& state, const TypedObject& object,
+void enqueue_those_with_failed_flavors(const state::ClusterState& state, const TypedObject& object,
                                        std::vector<ObjectKey>& keys) {
   const ObjectMeta& meta = meta_of(object);
   const TypedObject* present = state.find(type_of(object), meta.ns, meta.name);
@@ -259,11 +260,11 @@ void enqueue_those_with_failed_flavors(const ClusterState& state, const TypedObj
 
 // Of any kind. Pods are watched as several types, and only one of them is that of queued pods.
 bool is_job(const ResourceType& type) {
-  const JobKind* kind = find_job_kind(type);
+  const jobs::JobKind* kind = jobs::find_job_kind(type);
   return kind != nullptr && kind->type.plural == type.plural;
 }
 
-void requests_for(const ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
+void requests_for(const state::ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
   const ObjectMeta& meta = meta_of(object);
   if (std::holds_alternative<WorkloadPtr>(object)) {
     keys.push_back(key_of(object));
@@ -288,7 +289,7 @@ void requests_for(const ClusterState& state, const TypedObject& object, std::vec
 WorkloadPass pass_over(const Workload& workload, const ReconcileContext& context) {
   Plan plan;
   WorkloadDraft draft(workload, context);
-  const WorkloadContext pass{context, queues_of(workload, context.state)};
+  const WorkloadContext pass{context, state::queues_of(workload, context.state)};
   run_pass(kStepsOfStatus, draft, pass, plan);
   // A pass writes the status; only the deactivation is a second write.
   WorkloadPass passed{.deactivates = !plan.writes.empty(), .again_at = plan.again_at};
@@ -298,4 +299,4 @@ WorkloadPass pass_over(const Workload& workload, const ReconcileContext& context
 
 const Reconciler workload_reconciler = {.name = "workload", .requests_for = requests_for, .reconcile = reconcile};
 
-}  // namespace muster
+}  // namespace muster::reconcilers

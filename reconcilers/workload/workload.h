@@ -11,7 +11,7 @@
 
 #include "reconcilers/reconciler.h"
 
-namespace muster {
+namespace muster::reconcilers {
 extern const Reconciler workload_reconciler;
 
 // The decision of one pass, as a value: for callers that keep Workloads without an API server (simulation/what_if).
@@ -22,4 +22,4 @@ struct WorkloadPass {
   std::optional<TimePoint> again_at{};     // when to ask again although nothing has happened
 };
 WorkloadPass pass_over(const Workload& workload, const ReconcileContext& context);
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -5,7 +5,7 @@
 
 #include "reconcilers/workload/backoff.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 bool applies(const AdmissionCheckRule& rule, const std::optional<Admission>& admission, const ClusterQueue& queue) {
@@ -90,7 +90,7 @@ Step obey_checks(WorkloadDraft& draft) {
   return Step::kDone;
 }
 
-Step release_unanswered(WorkloadDraft& draft, const ClusterState& state) {
+Step release_unanswered(WorkloadDraft& draft, const state::ClusterState& state) {
   if (draft.is_true(kAdmittedCondition)) return Step::kContinue;
   for (const AdmissionCheckState& check : draft.status.admission_checks) {
     const AdmissionCheck* present = state.admission_check(check.name);
@@ -102,4 +102,4 @@ Step release_unanswered(WorkloadDraft& draft, const ClusterState& state) {
   return Step::kContinue;
 }
 
-}  // namespace muster
+}  // namespace muster::reconcilers

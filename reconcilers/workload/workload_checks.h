@@ -11,7 +11,7 @@
 #include "reconcilers/workload/workload_draft.h"
 #include "state/cluster_state.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 // By name. Before there is a reservation only those that count for every flavor of the
 // queue, because the flavors are not known; then those of the flavors it has.
@@ -32,6 +32,6 @@ std::string describe_rejected_checks(const WorkloadStatus& status);
 Step obey_checks(WorkloadDraft& draft);
 // Releases a reservation without admission if one of its pending checks belongs to Kueue's own controllers, which would
 // never answer.
-Step release_unanswered(WorkloadDraft& draft, const ClusterState& state);
+Step release_unanswered(WorkloadDraft& draft, const state::ClusterState& state);
 
-}  // namespace muster
+}  // namespace muster::reconcilers

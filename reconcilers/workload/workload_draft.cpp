@@ -10,7 +10,7 @@
 #include "state/decision_log.h"
 #include "state/metrics/measurements.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 // The API server's limit for the message of a condition.
@@ -121,7 +121,7 @@ void WorkloadDraft::tell(std::string_view type, std::string reason, std::string 
 
 void WorkloadDraft::write_into(Plan& plan) const {
   if (!changed()) return;
-  std::vector<Measurement> measurements = measurements_of(workload_, status);
+  std::vector<Measurement> measurements = state::measurements_of(workload_, status);
   measurements.insert(measurements.end(), measurements_.begin(), measurements_.end());
   nlohmann::json patch = status_patch(workload_.status, status);
   patch.update(attached_);
@@ -130,8 +130,8 @@ void WorkloadDraft::write_into(Plan& plan) const {
                          .body = with_version(workload_.meta, {{"status", std::move(patch)}}),
                          .events = events_,
                          .measurements = std::move(measurements),
-                         .decisions = decisions_of(workload_, status),
+                         .decisions = state::decisions_of(workload_, status),
                          .gives_way = only_says_why_it_waits(workload_.status, status)});
 }
 
-}  // namespace muster
+}  // namespace muster::reconcilers

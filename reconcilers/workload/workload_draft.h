@@ -11,7 +11,7 @@
 #include "api/workload_conditions.h"
 #include "reconcilers/command.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 struct ReconcileContext;
 
@@ -73,4 +73,4 @@ class WorkloadDraft {
 
 ObjectEvent event_about(const Workload& workload, std::string_view type, std::string_view reason, std::string note);
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -9,18 +9,18 @@
 #include "reconcilers/in_use.h"
 #include "reconcilers/workload/workload_draft.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 enum class Owner { kNone, kThere, kGone };
 
-Owner owner_of(const Workload& workload, const ClusterState& state, const RuleSettings& rules) {
+Owner owner_of(const Workload& workload, const state::ClusterState& state, const RuleSettings& rules) {
   const auto& owner = workload.meta.controller;
   if (!owner) return Owner::kNone;
   // Its controller stops the pods first and then removes the finalizer. Until then the quota is in use.
   if (rules.is_external(owner->api_version, owner->kind)) return Owner::kThere;
   // No other controller processes Workloads of other kinds.
-  const JobKind* kind = find_owner_kind(*owner, rules);
+  const jobs::JobKind* kind = jobs::find_owner_kind(*owner, rules);
   if (kind == nullptr) return Owner::kGone;
   const TypedObject* object = state.find(kind->type, workload.meta.ns, owner->name);
   return object != nullptr && meta_of(*object).uid == owner->uid ? Owner::kThere : Owner::kGone;
@@ -91,7 +91,7 @@ Step reconcile_retention(const Workload& workload, const ReconcileContext& conte
   const Condition* evicted = deactivated(workload);
   const auto& owner = workload.meta.controller;
   if (evicted == nullptr || !owner || !settings.retain_deactivated) return Step::kContinue;
-  const JobKind* kind = find_owner_kind(*owner, settings.rules);
+  const jobs::JobKind* kind = jobs::find_owner_kind(*owner, settings.rules);
   if (kind == nullptr ||
       await_retention(evicted->last_transition, *settings.retain_deactivated, context.now, plan) == Step::kDone)
     return Step::kContinue;
@@ -107,4 +107,4 @@ Step reconcile_retention(const Workload& workload, const ReconcileContext& conte
   return Step::kDone;
 }
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -5,7 +5,7 @@
 #include "reconcilers/reconciler.h"
 #include "reconcilers/step.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 // Finishes a Workload that no other controller finishes: its owner is deleted while it is being deleted, or has
 // orphaned it (--cascade=orphan), which its label job-uid shows. A controller of integrations.externalFrameworks ends
@@ -16,4 +16,4 @@ Step reconcile_ownerless(const Workload& workload, const ReconcileContext& conte
 // time is over. A finished one has no other steps.
 Step reconcile_retention(const Workload& workload, const ReconcileContext& context, Plan& plan);
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 bool names_a_class(const Workload& workload) {
@@ -11,7 +11,7 @@ bool names_a_class(const Workload& workload) {
 
 }  // namespace
 
-Step reconcile_priority(const Workload& workload, const ClusterState& state, Plan& plan) {
+Step reconcile_priority(const Workload& workload, const state::ClusterState& state, Plan& plan) {
   if (!names_a_class(workload) || workload.finished()) return Step::kContinue;
   const PriorityClass* found = state.priority_class(kWorkloadPriorityClasses, workload.priority_class->name);
   if (found == nullptr || found->value == workload.priority) return Step::kContinue;
@@ -21,7 +21,7 @@ Step reconcile_priority(const Workload& workload, const ClusterState& state, Pla
   return Step::kDone;
 }
 
-void enqueue_for_priority_class(const ClusterState& state, const PriorityClass& priority_class,
+void enqueue_for_priority_class(const state::ClusterState& state, const PriorityClass& priority_class,
                                 std::vector<ObjectKey>& keys) {
   if (priority_class.for_pods) return;
   state.for_each_of(kWorkloads, [&](const TypedObject& object) {
@@ -31,4 +31,4 @@ void enqueue_for_priority_class(const ClusterState& state, const PriorityClass& 
   });
 }
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -6,12 +6,12 @@
 #include "reconcilers/step.h"
 #include "state/cluster_state.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
-Step reconcile_priority(const Workload& workload, const ClusterState& state, Plan& plan);
+Step reconcile_priority(const Workload& workload, const state::ClusterState& state, Plan& plan);
 
 // The Workloads that name the class: visits them all, so for events that are rare.
-void enqueue_for_priority_class(const ClusterState& state, const PriorityClass& priority_class,
+void enqueue_for_priority_class(const state::ClusterState& state, const PriorityClass& priority_class,
                                 std::vector<ObjectKey>& keys);
 
-}  // namespace muster
+}  // namespace muster::reconcilers

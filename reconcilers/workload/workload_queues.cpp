@@ -7,7 +7,7 @@
 #include "api/texts/workload_texts.h"
 #include "state/scheduler_driver.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 constexpr std::string_view kIsPending = "Workload is pending evaluation in the scheduling queue";
@@ -17,7 +17,7 @@ struct Blocker {
   std::string message;
 };
 
-Blocker blocker_of(const Workload& workload, const QueuesOf& queues) {
+Blocker blocker_of(const Workload& workload, const state::QueuesOf& queues) {
   if (!workload.active) return {kDeactivatedReason, "The workload is deactivated"};
   // Its owner decides when it requests quota again.
   if (is_on_hold(workload))
@@ -79,7 +79,7 @@ bool is_inactive(const ClusterQueue& queue) {
   return queue.stop_policy != StopPolicy::kNone || queue.meta.deleting || (active != nullptr && !active->is_true());
 }
 
-void note_restarted_queues(WorkloadDraft& draft, const QueuesOf& queues) {
+void note_restarted_queues(WorkloadDraft& draft, const state::QueuesOf& queues) {
   const bool local_runs = queues.local != nullptr && queues.local->stop_policy == StopPolicy::kNone;
   if (local_runs && waits_for_restart(draft, kLocalQueueStoppedReason)) {
     draft.set(kRequeuedCondition, true, kLocalQueueRestartedReason, "The LocalQueue was restarted after being stopped");
@@ -91,7 +91,7 @@ void note_restarted_queues(WorkloadDraft& draft, const QueuesOf& queues) {
   }
 }
 
-bool is_kept_out(const Workload& workload, const QueuesOf& queues) {
+bool is_kept_out(const Workload& workload, const state::QueuesOf& queues) {
   return !blocker_of(workload, queues).reason.empty();
 }
 
@@ -100,7 +100,7 @@ bool is_behind(const ClusterQueue& queue) {
   return active != nullptr && active->observed_generation < queue.meta.generation;
 }
 
-void set_blocked_condition(WorkloadDraft& draft, const QueuesOf& queues, const Inadmissible* found) {
+void set_blocked_condition(WorkloadDraft& draft, const state::QueuesOf& queues, const state::Inadmissible* found) {
   const Condition* present = draft.find(kQuotaReservedCondition);
 
   const bool was_gated = present != nullptr && present->reason == kAdmissionGatedReason;
@@ -130,7 +130,7 @@ void say_pending(WorkloadDraft& draft) {
   draft.set(kQuotaReservedCondition, false, kPendingEvaluationReason, kIsPending);
 }
 
-Step obey_stop_policies(WorkloadDraft& draft, const QueuesOf& queues) {
+Step obey_stop_policies(WorkloadDraft& draft, const state::QueuesOf& queues) {
   const LocalQueue* local = queues.local;
   const ClusterQueue* cluster = queues.cluster;
   const std::array holders = {
@@ -145,4 +145,4 @@ Step obey_stop_policies(WorkloadDraft& draft, const QueuesOf& queues) {
   return Step::kContinue;
 }
 
-}  // namespace muster
+}  // namespace muster::reconcilers

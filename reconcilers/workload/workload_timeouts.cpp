@@ -2,7 +2,7 @@
 
 #include "reconcilers/workload/backoff.h"
 
-namespace muster {
+namespace muster::reconcilers {
 namespace {
 
 // Records the first admission if it counts, without a separate write.
@@ -63,4 +63,4 @@ void evict_late_gang(WorkloadDraft& draft, const RequeuingStrategy& strategy, co
   evict_or_give_up(draft, strategy, kWaitForStartReason, message);
 }
 
-}  // namespace muster
+}  // namespace muster::reconcilers

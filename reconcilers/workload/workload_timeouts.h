@@ -6,7 +6,7 @@
 #include "api/config/queue_settings.h"
 #include "reconcilers/workload/workload_draft.h"
 
-namespace muster {
+namespace muster::reconcilers {
 
 // Why the pods of an admitted Workload are waited for, and until when.
 struct PodsReadyWait {
@@ -24,4 +24,4 @@ void obey_pods_ready_timeouts(WorkloadDraft& draft, const std::optional<WaitForP
 // not got ready in time, with the same backoff and limit.
 void evict_late_gang(WorkloadDraft& draft, const RequeuingStrategy& strategy, const std::string& message);
 
-}  // namespace muster
+}  // namespace muster::reconcilers

@@ -2,15 +2,15 @@
 
 #include "runtime/log.h"
 
-namespace muster {
+namespace muster::runtime {
 
-CertificateKeeper::CertificateKeeper(std::unique_ptr<CertificateStore> store, CertificateSettings settings,
-                                     const Clock& clock, Callbacks callbacks)
+CertificateKeeper::CertificateKeeper(std::unique_ptr<certs::CertificateStore> store,
+                                     certs::CertificateSettings settings, const Clock& clock, Callbacks callbacks)
     : clock_(clock),
       callbacks_(std::move(callbacks)),
       store_(std::move(store)),
       manager_(*store_, std::move(settings),
-               [this](const ServingCertificate& certificate) { callbacks_.changed(certificate); }) {
+               [this](const certs::ServingCertificate& certificate) { callbacks_.changed(certificate); }) {
   thread_ = std::thread([this] { run(); });
 }
 
@@ -36,7 +36,7 @@ void CertificateKeeper::run() {
   std::string issued;                               // the last bundle that was returned
   bool asked = false;                               // a caller waits for an answer to `bundles`
   for (;;) {
-    const CertificateManager::Tick tick = manager_.tick(clock_.now());
+    const certs::CertificateManager::Tick tick = manager_.tick(clock_.now());
     if (!tick.did.empty()) log_info("certificates changed", {{"what", tick.did}});
     if (tick.problem != last_problem_ && !tick.problem.empty()) {
       log_warning("certificates need attention", {{"problem", tick.problem}});
@@ -64,4 +64,4 @@ void CertificateKeeper::run() {
   }
 }
 
-}  // namespace muster
+}  // namespace muster::runtime

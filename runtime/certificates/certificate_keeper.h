@@ -13,21 +13,21 @@
 #include "base/mutex.h"
 #include "certs/manager.h"
 
-namespace muster {
+namespace muster::runtime {
 
 class CertificateKeeper {
  public:
   struct Callbacks {
     // A certificate to serve from now on; called on the keeper's thread.
-    std::function<void(const ServingCertificate&)> changed;
+    std::function<void(const certs::ServingCertificate&)> changed;
     // The bundle that the webhook configurations must hold, after each change of it and
     // after each bundles_seen(), read from the store after that.
     std::function<void(const std::string& bundle)> issued;
   };
 
   // `clock` must outlive the keeper. The thread starts at once.
-  CertificateKeeper(std::unique_ptr<CertificateStore> store, CertificateSettings settings, const Clock& clock,
-                    Callbacks callbacks);
+  CertificateKeeper(std::unique_ptr<certs::CertificateStore> store, certs::CertificateSettings settings,
+                    const Clock& clock, Callbacks callbacks);
   ~CertificateKeeper();
   CertificateKeeper(const CertificateKeeper&) = delete;
   CertificateKeeper& operator=(const CertificateKeeper&) = delete;
@@ -40,9 +40,9 @@ class CertificateKeeper {
 
   const Clock& clock_;
   const Callbacks callbacks_;
-  std::unique_ptr<CertificateStore> store_;
-  CertificateManager manager_;  // owned by thread_
-  std::string last_problem_;    // said once in the log, not at every try
+  std::unique_ptr<certs::CertificateStore> store_;
+  certs::CertificateManager manager_;  // owned by thread_
+  std::string last_problem_;           // said once in the log, not at every try
 
   Mutex mutex_;
   CondVar changed_;
@@ -52,4 +52,4 @@ class CertificateKeeper {
   std::thread thread_;
 };
 
-}  // namespace muster
+}  // namespace muster::runtime

@@ -3,11 +3,11 @@
 #include "certs/files.h"
 #include "runtime/log.h"
 
-namespace muster {
+namespace muster::runtime {
 namespace {
 
 Result<std::string> read(const std::filesystem::path& path) {
-  auto content = read_file_if_present(path);
+  auto content = certs::read_file_if_present(path);
   if (!content) return fail(content.error().message);
   if (!*content)
     return fail("there is no file " + path.string() +
@@ -21,14 +21,14 @@ Result<std::unique_ptr<ClientAuthoritiesFile>> ClientAuthoritiesFile::open(const
                                                                            std::vector<std::string> names) {
   auto content = read(path);
   if (!content) return fail("webhookClientCAFile: " + content.error().message);
-  auto clients = ClientCertificates::create(*content, std::move(names));
+  auto clients = server::ClientCertificates::create(*content, std::move(names));
   if (!clients) return fail("webhookClientCAFile: " + path + ": " + clients.error().message);
   return std::unique_ptr<ClientAuthoritiesFile>(
       new ClientAuthoritiesFile(std::filesystem::absolute(path), std::move(*content), std::move(*clients)));
 }
 
 ClientAuthoritiesFile::ClientAuthoritiesFile(std::filesystem::path path, std::string content,
-                                             std::shared_ptr<ClientCertificates> clients)
+                                             std::shared_ptr<server::ClientCertificates> clients)
     : path_(std::move(path)),
       clients_(std::move(clients)),
       events_(path_.parent_path()),
@@ -65,4 +65,4 @@ void ClientAuthoritiesFile::look() {
   problem_ = std::move(problem);
 }
 
-}  // namespace muster
+}  // namespace muster::runtime

@@ -14,7 +14,7 @@
 #include "certs/directory_events.h"
 #include "server/transport/client_certificates.h"
 
-namespace muster {
+namespace muster::runtime {
 
 class ClientAuthoritiesFile {
  public:
@@ -23,19 +23,20 @@ class ClientAuthoritiesFile {
   ClientAuthoritiesFile(const ClientAuthoritiesFile&) = delete;
   ClientAuthoritiesFile& operator=(const ClientAuthoritiesFile&) = delete;
 
-  const std::shared_ptr<ClientCertificates>& clients() const { return clients_; }
+  const std::shared_ptr<server::ClientCertificates>& clients() const { return clients_; }
 
  private:
-  ClientAuthoritiesFile(std::filesystem::path path, std::string content, std::shared_ptr<ClientCertificates> clients);
+  ClientAuthoritiesFile(std::filesystem::path path, std::string content,
+                        std::shared_ptr<server::ClientCertificates> clients);
   void run(const std::stop_token& stop);
   void look();
 
   const std::filesystem::path path_;
-  const std::shared_ptr<ClientCertificates> clients_;
-  DirectoryEvents events_;
+  const std::shared_ptr<server::ClientCertificates> clients_;
+  certs::DirectoryEvents events_;
   std::string content_;  // as it was taken over last
   std::string problem_;  // the last that was logged
   std::jthread thread_;
 };
 
-}  // namespace muster
+}  // namespace muster::runtime

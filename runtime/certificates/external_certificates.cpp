@@ -2,10 +2,10 @@
 
 #include "runtime/log.h"
 
-namespace muster {
+namespace muster::runtime {
 
 ExternalCertificates::ExternalCertificates(const std::string& directory, const Clock& clock,
-                                           std::function<void(const ServingCertificate&)> changed)
+                                           std::function<void(const certs::ServingCertificate&)> changed)
     : clock_(clock), changed_(std::move(changed)), watcher_(directory) {
   thread_ = std::jthread([this](std::stop_token stop) { run(stop); });
 }
@@ -24,7 +24,7 @@ std::string ExternalCertificates::bundle() {
 void ExternalCertificates::run(std::stop_token stop) {
   std::string last_problem;
   while (!stop.stop_requested()) {
-    const DirectoryWatcher::Reading reading = watcher_.read(clock_.now().wall);
+    const certs::DirectoryWatcher::Reading reading = watcher_.read(clock_.now().wall);
     if (reading.changed) {
       {
         MutexLock lock(mutex_);
@@ -40,4 +40,4 @@ void ExternalCertificates::run(std::stop_token stop) {
   }
 }
 
-}  // namespace muster
+}  // namespace muster::runtime

@@ -10,13 +10,13 @@
 #include "base/mutex.h"
 #include "certs/directory_watcher.h"
 
-namespace muster {
+namespace muster::runtime {
 
 class ExternalCertificates {
  public:
   // `changed` is called on the watcher's thread with each whole set of files.
   ExternalCertificates(const std::string& directory, const Clock& clock,
-                       std::function<void(const ServingCertificate&)> changed);
+                       std::function<void(const certs::ServingCertificate&)> changed);
   ~ExternalCertificates();
 
   // The bundle beside the certificate in use; empty when there is none. Thread-safe.
@@ -26,11 +26,11 @@ class ExternalCertificates {
   void run(std::stop_token stop);
 
   const Clock& clock_;
-  const std::function<void(const ServingCertificate&)> changed_;
-  DirectoryWatcher watcher_;
+  const std::function<void(const certs::ServingCertificate&)> changed_;
+  certs::DirectoryWatcher watcher_;
   Mutex mutex_;
   std::string bundle_ GUARDED_BY(mutex_);
   std::jthread thread_;
 };
 
-}  // namespace muster
+}  // namespace muster::runtime

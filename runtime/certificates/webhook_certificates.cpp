@@ -4,7 +4,7 @@
 #include "manifests/names.h"
 #include "runtime/certificates/secret_store.h"
 
-namespace muster {
+namespace muster::runtime {
 namespace {
 
 // "10.0.0.5" of "https://10.0.0.5:9443/x"; empty if the URL has no host.
@@ -16,23 +16,24 @@ std::string host_of(std::string_view url) {
 }
 
 // The Services' names, and the names by which a webhook URL or a client on this machine reaches muster.
-ServingNames serving_names(const Configuration& kueue, const WebhookCertificates::Options& options) {
-  ServingNames names = service_names(kueue.cert_management.webhook_service_name, options.own_namespace);
-  for (std::string& name : service_names(kConversionServiceName, options.own_namespace).dns)
+certs::ServingNames serving_names(const Configuration& kueue, const WebhookCertificates::Options& options) {
+  certs::ServingNames names = certs::service_names(kueue.cert_management.webhook_service_name, options.own_namespace);
+  for (std::string& name : certs::service_names(manifests::kConversionServiceName, options.own_namespace).dns)
     names.dns.push_back(std::move(name));
   for (const std::string& host : {std::string("127.0.0.1"), std::string("localhost"), host_of(options.url)}) {
     const bool address =
         host.find(':') != std::string::npos || host.find_first_not_of("0123456789.") == std::string::npos;
     if (!host.empty()) (address ? names.ips : names.dns).push_back(host);
   }
-  return canonical(std::move(names));
+  return certs::canonical(std::move(names));
 }
 
 // A Secret in muster's namespace if muster has a cluster and no directory is set.
-std::unique_ptr<CertificateStore> store_of(const Configuration& kueue, const WebhookCertificates::Options& options,
-                                           const std::stop_token& stop) {
+std::unique_ptr<certs::CertificateStore> store_of(const Configuration& kueue,
+                                                  const WebhookCertificates::Options& options,
+                                                  const std::stop_token& stop) {
   if (options.api == nullptr || options.directory)
-    return std::make_unique<DirectoryStore>(options.directory.value_or(kueue.webhook.cert_dir));
+    return std::make_unique<certs::DirectoryStore>(options.directory.value_or(kueue.webhook.cert_dir));
   return std::make_unique<SecretStore>(*options.api, options.own_namespace, kueue.cert_management.webhook_secret_name,
                                        stop);
 }
@@ -44,13 +45,13 @@ WebhookCertificates::WebhookCertificates(const Configuration& kueue, const Optio
     : callbacks_(std::move(callbacks)) {
   if (!kueue.cert_management.enable) {
     external_ = std::make_unique<ExternalCertificates>(options.directory.value_or(kueue.webhook.cert_dir), clock,
-                                                       [this](const ServingCertificate& certificate) {
+                                                       [this](const certs::ServingCertificate& certificate) {
                                                          callbacks_.serve(certificate);
                                                          callbacks_.issue(certificate.bundle);
                                                        });
     return;
   }
-  CertificateSettings settings;
+  certs::CertificateSettings settings;
   settings.names = serving_names(kueue, options);
   settings.lifetimes.leaf = options.leaf_lifetime;
   settings.lifetimes.authority = 4 * settings.lifetimes.leaf;
@@ -66,4 +67,4 @@ void WebhookCertificates::bundles_seen(std::vector<std::string> bundles) {
     callbacks_.issue(external_->bundle());
 }
 
-}  // namespace muster
+}  // namespace muster::runtime

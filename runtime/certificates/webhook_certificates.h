@@ -16,7 +16,7 @@
 #include "runtime/certificates/certificate_keeper.h"
 #include "runtime/certificates/external_certificates.h"
 
-namespace muster {
+namespace muster::runtime {
 
 class WebhookCertificates {
  public:
@@ -29,7 +29,7 @@ class WebhookCertificates {
     kube::KubeApi* api = nullptr;      // null: no cluster. Outlives this object
   };
   struct Callbacks {  // on a thread of this object
-    std::function<void(const ServingCertificate&)> serve;
+    std::function<void(const certs::ServingCertificate&)> serve;
     std::function<void(const std::string& bundle)> issue;  // what webhook configurations must hold
   };
 
@@ -46,4 +46,4 @@ class WebhookCertificates {
   std::unique_ptr<ExternalCertificates> external_;  // otherwise
 };
 
-}  // namespace muster
+}  // namespace muster::runtime

@@ -7,7 +7,7 @@
 #include "kube/leases/lease_record.h"
 #include "manifests/names.h"
 
-namespace muster {
+namespace muster::runtime {
 namespace {
 
 using nlohmann::json;
@@ -66,8 +66,8 @@ Result<bool> KueueTraceReader::is_kueues(const KueueLease& lease, MonotonicTime 
 Result<KueueTraces> KueueTraceReader::read(MonotonicTime now, std::stop_token stop) {
   std::erase_if(answers_, [&](const auto& entry) { return entry.second.until <= now; });
   KueueTraces traces;
-  for (const auto& [type, name] : {std::pair(&kMutatingWebhookConfigurations, kKueueMutatingWebhooks),
-                                   std::pair(&kValidatingWebhookConfigurations, kKueueValidatingWebhooks)}) {
+  for (const auto& [type, name] : {std::pair(&kMutatingWebhookConfigurations, manifests::kKueueMutatingWebhooks),
+                                   std::pair(&kValidatingWebhookConfigurations, manifests::kKueueValidatingWebhooks)}) {
     const auto there = is_there(*type, name, stop);
     if (!there) return fail(there.error().message);
     if (*there) traces.webhooks.emplace_back(name);
@@ -75,7 +75,8 @@ Result<KueueTraces> KueueTraceReader::read(MonotonicTime now, std::stop_token st
   // Read from the API server's memory: the cluster has many Leases, and this one is read often.
   kube::KubeRequest request;
   request.path = kube::collection_path(kube::leases(), "");
-  request.query = {{"fieldSelector", "metadata.name=" + std::string(kKueueLeaseName)}, {"resourceVersion", "0"}};
+  request.query = {{"fieldSelector", "metadata.name=" + std::string(manifests::kKueueLeaseName)},
+                   {"resourceVersion", "0"}};
   request.repeatable = true;
   const auto list = api_.send(request, stop);
   if (!list) return fail("whether Kueue's Lease is renewed is not known: " + list.error().message);
@@ -109,4 +110,4 @@ void run_kueue_guard(kube::KubeApi& api, const kube::Timing& timing, const Kueue
   }
 }
 
-}  // namespace muster
+}  // namespace muster::runtime

@@ -10,7 +10,7 @@
 #include "kube/transport/timing.h"
 #include "runtime/kueue/kueue_presence.h"
 
-namespace muster {
+namespace muster::runtime {
 
 // Reads the traces of Kueue. Everybody who may create Leases in some namespace can make one of
 // Kueue's name, so a Lease counts only where a service account of its namespace may write the status
@@ -51,4 +51,4 @@ struct KueueGuardCallbacks {
 void run_kueue_guard(kube::KubeApi& api, const kube::Timing& timing, const KueueGuardCallbacks& callbacks,
                      std::stop_token stop);
 
-}  // namespace muster
+}  // namespace muster::runtime

@@ -4,7 +4,7 @@
 
 #include "manifests/names.h"
 
-namespace muster {
+namespace muster::runtime {
 namespace {
 
 // Limit for a Lease without a duration, or with a longer duration than any leader election uses.
@@ -24,14 +24,14 @@ bool is_muster_identity(std::string_view holder) {
 }
 
 std::vector<std::string> account_names_of(std::string_view holder) {
-  std::vector<std::string> names = {std::string(kKueueAccount)};
+  std::vector<std::string> names = {std::string(manifests::kKueueAccount)};
   std::string_view deployment = holder.substr(0, holder.rfind('_'));
   for (int part = 0; part < 2; ++part) {
     const size_t dash = deployment.rfind('-');
     if (dash == std::string_view::npos || dash == 0) return names;
     deployment = deployment.substr(0, dash);
   }
-  if (deployment != kKueueAccount) names.emplace_back(deployment);
+  if (deployment != manifests::kKueueAccount) names.emplace_back(deployment);
   return names;
 }
 
@@ -57,7 +57,7 @@ KueuePresence::Verdict KueuePresence::saw(const KueueTraces& traces, MonotonicTi
     const Verdict of_lease = judge(lease, now);
     if (of_lease <= verdict && !(of_lease == Verdict::kUnknown && verdict == Verdict::kAway)) continue;
     verdict = of_lease;
-    const std::string name = "Lease " + lease.ns + "/" + std::string(kKueueLeaseName);
+    const std::string name = "Lease " + lease.ns + "/" + std::string(manifests::kKueueLeaseName);
     why_ = of_lease == Verdict::kThere
                ? name + " is renewed by " + lease.holder
                : name + " is held by " + lease.holder + ", and whether it is renewed is not known yet";
@@ -68,4 +68,4 @@ KueuePresence::Verdict KueuePresence::saw(const KueueTraces& traces, MonotonicTi
   return Verdict::kThere;
 }
 
-}  // namespace muster
+}  // namespace muster::runtime

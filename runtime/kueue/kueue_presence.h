@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 
-namespace muster {
+namespace muster::runtime {
 
 struct KueueLease {
   std::string ns;
@@ -62,4 +62,4 @@ class KueuePresence {
   std::string why_;
 };
 
-}  // namespace muster
+}  // namespace muster::runtime

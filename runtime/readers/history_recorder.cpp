@@ -5,13 +5,13 @@
 
 #include "runtime/log.h"
 
-namespace muster {
+namespace muster::runtime {
 
-void HistoryRecorder::take_in(const Event& event) {
+void HistoryRecorder::take_in(const engine::Event& event) {
   // Before the lock: most events are about other kinds.
-  const auto* changed = std::get_if<ObjectChanged>(&event);
-  const auto* removed = std::get_if<ObjectRemoved>(&event);
-  const auto* listed = std::get_if<KindListed>(&event);
+  const auto* changed = std::get_if<engine::ObjectChanged>(&event);
+  const auto* removed = std::get_if<engine::ObjectRemoved>(&event);
+  const auto* listed = std::get_if<engine::KindListed>(&event);
   const bool is_workload = (changed != nullptr && std::holds_alternative<WorkloadPtr>(changed->object)) ||
                            (removed != nullptr && std::holds_alternative<WorkloadPtr>(removed->object)) ||
                            (listed != nullptr && listed->type->plural == kWorkloads.plural);
@@ -27,12 +27,12 @@ void HistoryRecorder::take_in(const Event& event) {
   }
 }
 
-void HistoryRecorder::note(const Event& event, Timestamp now) {
-  if (const auto* changed = std::get_if<ObjectChanged>(&event)) {
+void HistoryRecorder::note(const engine::Event& event, Timestamp now) {
+  if (const auto* changed = std::get_if<engine::ObjectChanged>(&event)) {
     history_.put(*std::get<WorkloadPtr>(changed->object), now);
-  } else if (const auto* removed = std::get_if<ObjectRemoved>(&event)) {
+  } else if (const auto* removed = std::get_if<engine::ObjectRemoved>(&event)) {
     history_.remove(*std::get<WorkloadPtr>(removed->object), now);
-  } else if (const auto* listed = std::get_if<KindListed>(&event)) {
+  } else if (const auto* listed = std::get_if<engine::KindListed>(&event)) {
     history_.relist(listed->objects, now);
   }
 }
@@ -47,4 +47,4 @@ size_t HistoryRecorder::bytes() const {
   return history_.bytes();
 }
 
-}  // namespace muster
+}  // namespace muster::runtime

@@ -7,7 +7,7 @@
 #include "runtime/explain_service.h"
 #include "runtime/readers/usage_recorder.h"
 
-namespace muster {
+namespace muster::runtime {
 
 SharedSnapshot::~SharedSnapshot() {
   {
@@ -18,7 +18,7 @@ SharedSnapshot::~SharedSnapshot() {
   keeper_.join();
 }
 
-std::shared_ptr<const QueueSnapshot> SharedSnapshot::get() {
+std::shared_ptr<const explain::QueueSnapshot> SharedSnapshot::get() {
   {
     const MutexLock lock(mutex_);
     for (;;) {
@@ -30,7 +30,7 @@ std::shared_ptr<const QueueSnapshot> SharedSnapshot::get() {
     }
     making_ = true;
   }
-  std::shared_ptr<const QueueSnapshot> made;
+  std::shared_ptr<const explain::QueueSnapshot> made;
   const auto done = [&] {
     const MutexLock lock(mutex_);
     making_ = false;
@@ -41,8 +41,8 @@ std::shared_ptr<const QueueSnapshot> SharedSnapshot::get() {
     kept_until_ = now + times_.kept;
   };
   try {
-    std::optional<QueueListing> listed = take_();
-    if (listed) made = std::make_shared<const QueueSnapshot>(std::move(*listed));
+    std::optional<explain::QueueListing> listed = take_();
+    if (listed) made = std::make_shared<const explain::QueueSnapshot>(std::move(*listed));
   } catch (...) {
     done();
     changed_.notify_all();
@@ -71,18 +71,18 @@ void SharedSnapshot::drop_unused() {
   }
 }
 
-Lister make_lister(kube::Authorizer& authorizer, std::function<EngineLoop*()> loop, const Clock& clock,
-                   std::function<std::shared_ptr<const StartEstimates>()> starts) {
-  Lister lister;
+server::Lister make_lister(kube::Authorizer& authorizer, std::function<EngineLoop*()> loop, const Clock& clock,
+                           std::function<std::shared_ptr<const StartEstimates>()> starts) {
+  server::Lister lister;
   lister.starts = std::move(starts);
-  lister.authorize = [&authorizer](std::string_view token, const ListAccess& access) {
+  lister.authorize = [&authorizer](std::string_view token, const server::ListAccess& access) {
     return decide_access(authorizer, token, question_of(access));
   };
-  const auto take = [loop = std::move(loop), &clock]() -> std::optional<QueueListing> {
-    std::optional<QueueListing> listed;
+  const auto take = [loop = std::move(loop), &clock]() -> std::optional<explain::QueueListing> {
+    std::optional<explain::QueueListing> listed;
     if (EngineLoop* deciding = loop()) {
-      deciding->ask([&](const Engine& engine) {
-        listed = take_queue_listing(engine.state(), engine.decisions(), engine.leads(), clock.now());
+      deciding->ask([&](const engine::Engine& engine) {
+        listed = explain::take_queue_listing(engine.state(), engine.decisions(), engine.leads(), clock.now());
       });
     }
     return listed;
@@ -94,4 +94,4 @@ Lister make_lister(kube::Authorizer& authorizer, std::function<EngineLoop*()> lo
   return lister;
 }
 
-}  // namespace muster
+}  // namespace muster::runtime

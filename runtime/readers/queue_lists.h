@@ -14,7 +14,7 @@
 #include "runtime/engine_loop.h"
 #include "server/lists_route.h"
 
-namespace muster {
+namespace muster::runtime {
 
 // One snapshot for all readers, made when somebody asks and the last one is older than `fresh`. Who comes while one
 // is made gets the last one as long as it is not older than `stale`, and else waits for the new one: readers never cost
@@ -28,27 +28,27 @@ class SharedSnapshot {
     Duration kept = std::chrono::seconds(10);
   };
   // `take` reads the engine: nullopt when it has nothing to show.
-  SharedSnapshot(std::function<std::optional<QueueListing>()> take, const Clock& clock)
+  SharedSnapshot(std::function<std::optional<explain::QueueListing>()> take, const Clock& clock)
       : SharedSnapshot(std::move(take), clock, Times()) {}
-  SharedSnapshot(std::function<std::optional<QueueListing>()> take, const Clock& clock, Times times)
+  SharedSnapshot(std::function<std::optional<explain::QueueListing>()> take, const Clock& clock, Times times)
       : take_(std::move(take)), clock_(clock), times_(times), keeper_([this] { drop_unused(); }) {}
   ~SharedSnapshot();
   SharedSnapshot(const SharedSnapshot&) = delete;
   SharedSnapshot& operator=(const SharedSnapshot&) = delete;
 
   // null: there is none. Never older than `stale`, and than `fresh` for who reads alone.
-  std::shared_ptr<const QueueSnapshot> get() EXCLUDES(mutex_);
+  std::shared_ptr<const explain::QueueSnapshot> get() EXCLUDES(mutex_);
   bool kept() const EXCLUDES(mutex_);
 
  private:
   void drop_unused() EXCLUDES(mutex_);
 
-  const std::function<std::optional<QueueListing>()> take_;
+  const std::function<std::optional<explain::QueueListing>()> take_;
   const Clock& clock_;
   const Times times_;
   mutable Mutex mutex_;
   CondVar changed_;
-  std::shared_ptr<const QueueSnapshot> last_ GUARDED_BY(mutex_);
+  std::shared_ptr<const explain::QueueSnapshot> last_ GUARDED_BY(mutex_);
   bool making_ GUARDED_BY(mutex_) = false;
   MonotonicTime fresh_until_ GUARDED_BY(mutex_){};
   MonotonicTime stale_from_ GUARDED_BY(mutex_){};
@@ -58,7 +58,7 @@ class SharedSnapshot {
 };
 
 // `authorizer` and `clock` must outlive it. `loop` yields null before muster has begun to decide. `starts`: see Lister.
-Lister make_lister(kube::Authorizer& authorizer, std::function<EngineLoop*()> loop, const Clock& clock,
-                   std::function<std::shared_ptr<const StartEstimates>()> starts);
+server::Lister make_lister(kube::Authorizer& authorizer, std::function<EngineLoop*()> loop, const Clock& clock,
+                           std::function<std::shared_ptr<const StartEstimates>()> starts);
 
-}  // namespace muster
+}  // namespace muster::runtime

@@ -12,7 +12,7 @@
 #include "runtime/log.h"
 #include "runtime/log_observers.h"
 
-namespace muster {
+namespace muster::runtime {
 namespace {
 
 // Of the Workloads that had finished before muster began.
@@ -85,14 +85,14 @@ std::optional<StartRecorder::Took> StartRecorder::make(Round& round) {
   const Now now = clock_.now();
   std::optional<starts::StartScene> scene;
   std::vector<starts::FinishedRun> before;
-  const bool asked =
-      ask_([&](const ClusterState& state, const SchedulerDriver& decisions, const QueueSettings& settings, bool leads) {
-        if (!round.settings) {
-          before = starts::finished_before(state, settings, kMostFinished);
-          round.settings = settings;
-        }
-        scene = starts::take_start_scene(state, decisions, settings, leads, now);
-      });
+  const bool asked = ask_([&](const state::ClusterState& state, const state::SchedulerDriver& decisions,
+                              const QueueSettings& settings, bool leads) {
+    if (!round.settings) {
+      before = starts::finished_before(state, settings, kMostFinished);
+      round.settings = settings;
+    }
+    scene = starts::take_start_scene(state, decisions, settings, leads, now);
+  });
   if (!asked || !scene) return std::nullopt;
   for (const starts::FinishedRun& run : before) round.history.run_times.note(run);
   if (!observe(round, *scene)) return std::nullopt;
@@ -131,9 +131,10 @@ bool StartRecorder::observe(Round& round, const starts::StartScene& scene) {
   });
   if (left.empty()) return true;
   std::vector<starts::FinishedRun> runs;
-  const bool asked = ask_([&](const ClusterState& state, const SchedulerDriver&, const QueueSettings& settings, bool) {
-    runs = starts::finished_among(left, state, settings);
-  });
+  const bool asked =
+      ask_([&](const state::ClusterState& state, const state::SchedulerDriver&, const QueueSettings& settings, bool) {
+        runs = starts::finished_among(left, state, settings);
+      });
   for (const starts::FinishedRun& run : runs) round.history.run_times.note(run);
   return asked;
 }
@@ -142,11 +143,11 @@ std::shared_ptr<StartRecorder> make_start_recorder(std::function<EngineLoop*()> 
   return std::make_shared<StartRecorder>(
       [loop = std::move(loop)](const StartRecorder::Look& look) {
         EngineLoop* deciding = loop();
-        return deciding != nullptr && deciding->ask([&](const Engine& engine) {
+        return deciding != nullptr && deciding->ask([&](const engine::Engine& engine) {
           look(engine.state(), engine.decisions(), engine.queue_settings(), engine.leads());
         });
       },
       clock);
 }
 
-}  // namespace muster
+}  // namespace muster::runtime

@@ -16,7 +16,7 @@
 #include "runtime/engine_loop.h"
 #include "simulation/starts/start_estimator.h"
 
-namespace muster {
+namespace muster::runtime {
 
 // Thread-safe. A thread of its own, which the kernel runs when nothing else wants the processor, makes new estimates
 // once in each interval. It asks the engine twice for that: for pointers to all Workloads that are not finished, and
@@ -37,7 +37,7 @@ class StartRecorder {
     // The thread gives way to all others of the machine. Not for tests, which wait for it on a busy one.
     bool gives_way = true;
   };
-  using Look = std::function<void(const ClusterState& state, const SchedulerDriver& decisions,
+  using Look = std::function<void(const state::ClusterState& state, const state::SchedulerDriver& decisions,
                                   const QueueSettings& settings, bool leads)>;
   // Lets somebody look at the engine; false: it has nothing to show. Must outlive the recorder, as the clock.
   using Ask = std::function<bool(const Look& look)>;
@@ -86,4 +86,4 @@ class StartRecorder {
 // `loop` yields null before muster has begun to decide.
 std::shared_ptr<StartRecorder> make_start_recorder(std::function<EngineLoop*()> loop, const Clock& clock);
 
-}  // namespace muster
+}  // namespace muster::runtime

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace muster {
+namespace muster::runtime {
 
 UsageRecorder::~UsageRecorder() {
   {
@@ -22,7 +22,7 @@ std::optional<Result<nlohmann::json>> UsageRecorder::of_cluster_queue(std::strin
 void UsageRecorder::record() {
   for (;;) {
     // The engine is asked without the lock, so that readers do not wait for it.
-    const std::optional<QueueListing> listed = take_();
+    const std::optional<explain::QueueListing> listed = take_();
     const MutexLock lock(mutex_);
     if (listed && !history_) history_.emplace();
     if (listed) history_->add(*listed);
@@ -32,4 +32,4 @@ void UsageRecorder::record() {
   }
 }
 
-}  // namespace muster
+}  // namespace muster::runtime

@@ -12,20 +12,20 @@
 #include "base/result.h"
 #include "explain/lists/usage_history.h"
 
-namespace muster {
+namespace muster::runtime {
 
 // Thread-safe. A thread of its own asks the engine once in each interval, and more often until the engine has something
 // to show for the first time.
 class UsageRecorder {
  public:
   struct Times {
-    Duration interval = kUsageInterval;
+    Duration interval = explain::kUsageInterval;
     Duration until_first = std::chrono::seconds(1);
   };
   // `take` reads the engine: nullopt when it has nothing to show. Both must outlive the recorder.
-  UsageRecorder(std::function<std::optional<QueueListing>()> take, const Clock& clock)
+  UsageRecorder(std::function<std::optional<explain::QueueListing>()> take, const Clock& clock)
       : UsageRecorder(std::move(take), clock, Times()) {}
-  UsageRecorder(std::function<std::optional<QueueListing>()> take, const Clock& clock, Times times)
+  UsageRecorder(std::function<std::optional<explain::QueueListing>()> take, const Clock& clock, Times times)
       : take_(std::move(take)), clock_(clock), times_(times), recorder_([this] { record(); }) {}
   ~UsageRecorder();
   UsageRecorder(const UsageRecorder&) = delete;
@@ -37,14 +37,14 @@ class UsageRecorder {
  private:
   void record() EXCLUDES(mutex_);
 
-  const std::function<std::optional<QueueListing>()> take_;
+  const std::function<std::optional<explain::QueueListing>()> take_;
   const Clock& clock_;
   const Times times_;
   mutable Mutex mutex_;
   CondVar changed_;
-  std::optional<UsageHistory> history_ GUARDED_BY(mutex_);
+  std::optional<explain::UsageHistory> history_ GUARDED_BY(mutex_);
   bool ending_ GUARDED_BY(mutex_) = false;
   std::thread recorder_;
 };
 
-}  // namespace muster
+}  // namespace muster::runtime

@@ -10,7 +10,7 @@
 #include "api/meta/quantity.h"
 #include "runtime/version.h"
 
-namespace muster {
+namespace muster::runtime {
 namespace {
 
 // 256 bits that are in no file and are lost with the process. Empty: no random numbers are available.
@@ -20,9 +20,9 @@ recording::Close make_close() {
   return recording::keyed_hash(std::move(key));
 }
 
-uint64_t bytes_of(const ObservedBatch& batch) {
+uint64_t bytes_of(const engine::ObservedBatch& batch) {
   uint64_t bytes = 0;
-  for (const ObservedEvent& event : batch.events) {
+  for (const engine::ObservedEvent& event : batch.events) {
     bytes += 200;
     if (!event.texts) continue;
     for (const std::string& text : *event.texts) bytes += text.size();
@@ -62,11 +62,11 @@ std::string FileRecorder::text_of(const ResourceType& type, const nlohmann::json
   return records_ ? to_text(recording::redacted(type, object, close_)) : std::string();
 }
 
-void FileRecorder::saw(ObservedBatch batch) {
+void FileRecorder::saw(engine::ObservedBatch batch) {
   if (!records_) return;
   // The message of the API server can quote a text of a user.
-  for (ObservedEvent& event : batch.events) {
-    if (event.what == ObservedEvent::What::kAnswer && !event.text.empty()) event.text = close_(event.text);
+  for (engine::ObservedEvent& event : batch.events) {
+    if (event.what == engine::ObservedEvent::What::kAnswer && !event.text.empty()) event.text = close_(event.text);
   }
   const uint64_t bytes = bytes_of(batch);
   bool too_much = false;
@@ -107,14 +107,14 @@ void FileRecorder::stop() {
 void FileRecorder::run() {
   pthread_setname_np(pthread_self(), "recorder");
   for (;;) {
-    std::deque<ObservedBatch> batches;
+    std::deque<engine::ObservedBatch> batches;
     {
       MutexLock lock(mutex_);
       while (waiting_.empty() && !stopping_) changed_.wait(mutex_);
       if (waiting_.empty()) return;
       batches.swap(waiting_);
     }
-    for (const ObservedBatch& batch : batches) {
+    for (const engine::ObservedBatch& batch : batches) {
       if (!records_) break;
       if (auto written = write(batch); !written) end(written.error().message);
       MutexLock lock(mutex_);
@@ -139,7 +139,7 @@ Outcome<> FileRecorder::rotate(Now now) {
   return file_.append(lines);
 }
 
-Outcome<> FileRecorder::write(const ObservedBatch& batch) {
+Outcome<> FileRecorder::write(const engine::ObservedBatch& batch) {
   if (!std::exchange(has_header_, true)) {
     const Now first = batch.events.empty() ? batch.planned : batch.events.front().at;
     if (auto written = file_.append(encoder_.begin(header(first, false))); !written) return written;
@@ -161,4 +161,4 @@ Outcome<> FileRecorder::write(const ObservedBatch& batch) {
   return file_.append(lines);
 }
 
-}  // namespace muster
+}  // namespace muster::runtime

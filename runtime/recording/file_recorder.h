@@ -20,7 +20,7 @@
 #include "engine/recording/redaction.h"
 #include "runtime/recording/recording_file.h"
 
-namespace muster {
+namespace muster::runtime {
 
 struct RecordingOptions {
   static constexpr uint64_t kDefaultLimit = uint64_t{256} << 20;
@@ -33,7 +33,7 @@ struct RecordingOptions {
 // A quantity of bytes: "256Mi", at least 1Mi.
 Result<uint64_t> parse_recording_limit(std::string_view text);
 
-class FileRecorder final : public LoopObserver {
+class FileRecorder final : public engine::LoopObserver {
  public:
   // Texts that wait to be written; more of them, and the disk does not keep up.
   static constexpr uint64_t kMostWaiting = uint64_t{256} << 20;
@@ -53,14 +53,14 @@ class FileRecorder final : public LoopObserver {
 
   std::string text_of(const ResourceType& type, const nlohmann::json& object) const override;
   void began() override {}
-  void saw(ObservedBatch batch) override EXCLUDES(mutex_);
+  void saw(engine::ObservedBatch batch) override EXCLUDES(mutex_);
 
   // Writes what waits and ends the thread. More than once is as once.
   void stop() EXCLUDES(mutex_);
 
  private:
   void run() EXCLUDES(mutex_);
-  Outcome<> write(const ObservedBatch& batch);
+  Outcome<> write(const engine::ObservedBatch& batch);
   Outcome<> rotate(Now now);
   recording::Header header(Now now, bool from_snapshot) const;
   void end(const std::string& why) EXCLUDES(mutex_);
@@ -79,11 +79,11 @@ class FileRecorder final : public LoopObserver {
 
   Mutex mutex_;
   CondVar changed_;
-  std::deque<ObservedBatch> waiting_ GUARDED_BY(mutex_);
+  std::deque<engine::ObservedBatch> waiting_ GUARDED_BY(mutex_);
   uint64_t waiting_bytes_ GUARDED_BY(mutex_) = 0;
   bool stopping_ GUARDED_BY(mutex_) = false;
   bool told_end_ GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 
-}  // namespace muster
+}  // namespace muster::runtime

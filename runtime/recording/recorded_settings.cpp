@@ -3,7 +3,7 @@
 #include "api/codec/json.h"
 #include "api/codec/yaml.h"
 
-namespace muster {
+namespace muster::runtime {
 namespace {
 
 using nlohmann::json;
@@ -42,7 +42,7 @@ json recorded_settings(const Settings& settings, const SettingsFlags& flags, con
           {"connections", surroundings.connections}};
 }
 
-Result<EngineSettings> settings_of_recording(const json& recorded, const std::string* other_configuration) {
+Result<engine::EngineSettings> settings_of_recording(const json& recorded, const std::string* other_configuration) {
   const auto text = [&](const char* key) { return std::string(string_at(recorded, {key})); };
   SettingsTexts texts{.configuration = other_configuration == nullptr ? text("configuration") : *other_configuration,
                       .kinds = text("kinds")};
@@ -59,4 +59,4 @@ Result<EngineSettings> settings_of_recording(const json& recorded, const std::st
   return engine_settings_of(*settings, surroundings);
 }
 
-}  // namespace muster
+}  // namespace muster::runtime

@@ -8,7 +8,7 @@
 #include "engine/engine.h"
 #include "runtime/load_settings.h"
 
-namespace muster {
+namespace muster::runtime {
 
 // The configuration without its comments. Flags that only say how muster serves are left out.
 nlohmann::json recorded_settings(const Settings& settings, const SettingsFlags& flags,
@@ -16,6 +16,7 @@ nlohmann::json recorded_settings(const Settings& settings, const SettingsFlags& 
 
 // `other_configuration`: the text of a file that takes the place of the recorded configuration; null: none does.
 // Installs the kinds that it describes.
-Result<EngineSettings> settings_of_recording(const nlohmann::json& recorded, const std::string* other_configuration);
+Result<engine::EngineSettings> settings_of_recording(const nlohmann::json& recorded,
+                                                     const std::string* other_configuration);
 
-}  // namespace muster
+}  // namespace muster::runtime

@@ -11,7 +11,7 @@
 
 #include "engine/recording/recording.h"
 
-namespace muster {
+namespace muster::runtime {
 namespace {
 
 constexpr mode_t kOwnerOnly = S_IRUSR | S_IWUSR;
@@ -69,4 +69,4 @@ void RecordingFile::close() {
   file_ = -1;
 }
 
-}  // namespace muster
+}  // namespace muster::runtime

@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 
-namespace muster {
+namespace muster::runtime {
 
 // One thread.
 class RecordingFile {
@@ -36,4 +36,4 @@ class RecordingFile {
   uint64_t size_ = 0;
 };
 
-}  // namespace muster
+}  // namespace muster::runtime

@@ -7,19 +7,19 @@
 #include "certs/authority.h"
 #include "runtime/log.h"
 
-namespace muster {
+namespace muster::runtime {
 namespace {
 
 using nlohmann::json;
 
 kube::Selection the_config_map() {
-  return {.ns = std::string(kAuthenticationNamespace),
-          .field_selector = "metadata.name=" + std::string(kAuthenticationConfigMap)};
+  return {.ns = std::string(server::kAuthenticationNamespace),
+          .field_selector = "metadata.name=" + std::string(server::kAuthenticationConfigMap)};
 }
 
 // Whether one certificate signs both the aggregation layer's and ordinary clients' certificates.
 bool share_authority(const std::string& aggregation, const std::string& clients) {
-  const auto first = split_bundle(aggregation), second = split_bundle(clients);
+  const auto first = certs::split_bundle(aggregation), second = certs::split_bundle(clients);
   if (!first || !second) return false;
   return std::any_of(first->begin(), first->end(), [&](const std::string& certificate) {
     return std::find(second->begin(), second->end(), certificate) != second->end();
@@ -28,8 +28,8 @@ bool share_authority(const std::string& aggregation, const std::string& clients)
 
 }  // namespace
 
-Result<std::shared_ptr<const FrontProxy>> read_front_proxy(const json& config_map) {
-  auto settings = read_request_header_settings(config_map);
+Result<std::shared_ptr<const server::FrontProxy>> read_front_proxy(const json& config_map) {
+  auto settings = server::read_request_header_settings(config_map);
   if (!settings) return fail(settings.error().message);
   const std::string clients(string_at(config_map, {"data", "client-ca-file"}));
   if (settings->allowed_names.empty() && share_authority(settings->client_ca, clients)) {
@@ -38,15 +38,15 @@ Result<std::shared_ptr<const FrontProxy>> read_front_proxy(const json& config_ma
         "that every client of the cluster could impersonate every user; give the aggregation layer a separate "
         "authority, or set --requestheader-allowed-names of kube-apiserver");
   }
-  auto authorities = ClientAuthorities::parse(settings->client_ca, {});
+  auto authorities = server::ClientAuthorities::parse(settings->client_ca, {});
   if (!authorities) return fail("requestheader-client-ca-file: " + authorities.error().message);
-  return std::make_shared<const FrontProxy>(FrontProxy{std::move(*settings), std::move(*authorities)});
+  return std::make_shared<const server::FrontProxy>(server::FrontProxy{std::move(*settings), std::move(*authorities)});
 }
 
 FrontProxyKeeper::FrontProxyKeeper(kube::KubeApi& api, const kube::Timing& timing)
     : watch_(api, kube::resource_of(kConfigMaps), the_config_map(), *this, *this, timing) {}
 
-std::shared_ptr<const FrontProxy> FrontProxyKeeper::current() const {
+std::shared_ptr<const server::FrontProxy> FrontProxyKeeper::current() const {
   const MutexLock lock(mutex_);
   return current_;
 }
@@ -55,7 +55,8 @@ void FrontProxyKeeper::on_replaced(const std::string& /*version*/) {
   if (current() == nullptr && problem_.empty())
     log_warning(
         "the visibility API answers no request: the API server has no ConfigMap that describes its aggregation layer",
-        {{"configMap", std::string(kAuthenticationNamespace) + "/" + std::string(kAuthenticationConfigMap)}});
+        {{"configMap",
+          std::string(server::kAuthenticationNamespace) + "/" + std::string(server::kAuthenticationConfigMap)}});
 }
 
 void FrontProxyKeeper::on_event(kube::WatchChange change, const json& object) {
@@ -82,4 +83,4 @@ void FrontProxyKeeper::take(const json& object) {
   current_ = read ? std::move(*read) : nullptr;
 }
 
-}  // namespace muster
+}  // namespace muster::runtime

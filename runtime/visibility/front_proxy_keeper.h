@@ -15,12 +15,12 @@
 #include "kube/watch.h"
 #include "server/request_header.h"
 
-namespace muster {
+namespace muster::runtime {
 
 // From the ConfigMap's object. An error where requestheader-client-ca-file has a certificate that signs ordinary
 // clients too (client-ca-file) and every name is allowed: then each user with a certificate could name themselves as
 // they like.
-Result<std::shared_ptr<const FrontProxy>> read_front_proxy(const nlohmann::json& config_map);
+Result<std::shared_ptr<const server::FrontProxy>> read_front_proxy(const nlohmann::json& config_map);
 
 // Thread-safe. A watch of its own: neither readiness nor the engine depends on it.
 class FrontProxyKeeper final : kube::WatchSink, kube::KubeObserver {
@@ -29,7 +29,7 @@ class FrontProxyKeeper final : kube::WatchSink, kube::KubeObserver {
   FrontProxyKeeper(kube::KubeApi& api, const kube::Timing& timing);
 
   // null: not read yet, or of no use.
-  std::shared_ptr<const FrontProxy> current() const EXCLUDES(mutex_);
+  std::shared_ptr<const server::FrontProxy> current() const EXCLUDES(mutex_);
 
  private:
   void on_list_started() override {}
@@ -42,9 +42,9 @@ class FrontProxyKeeper final : kube::WatchSink, kube::KubeObserver {
   void take(const nlohmann::json& object) EXCLUDES(mutex_);
 
   mutable Mutex mutex_;
-  std::shared_ptr<const FrontProxy> current_ GUARDED_BY(mutex_);
+  std::shared_ptr<const server::FrontProxy> current_ GUARDED_BY(mutex_);
   std::string problem_;  // the last that was logged; of the watch's thread
   kube::Watch watch_;    // last, so that it ends first
 };
 
-}  // namespace muster
+}  // namespace muster::runtime

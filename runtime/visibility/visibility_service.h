@@ -8,10 +8,10 @@
 #include "runtime/visibility/front_proxy_keeper.h"
 #include "server/visibility_route.h"
 
-namespace muster {
+namespace muster::runtime {
 
 // `authorizer` and `front_proxy` must outlive it. `snapshot` is the one that all readers share.
-VisibilityApi make_visibility_api(kube::Authorizer& authorizer, const FrontProxyKeeper& front_proxy,
-                                  std::function<std::shared_ptr<const QueueSnapshot>()> snapshot);
+server::VisibilityApi make_visibility_api(kube::Authorizer& authorizer, const FrontProxyKeeper& front_proxy,
+                                          std::function<std::shared_ptr<const explain::QueueSnapshot>()> snapshot);
 
-}  // namespace muster
+}  // namespace muster::runtime

@@ -5,7 +5,7 @@
 
 #include "api/requests.h"
 
-namespace muster {
+namespace muster::scheduler {
 
 // KEP-1714: a weight of 2 lets a node borrow twice as much for the same share.
 double DominantShare::weighted() const {
@@ -117,4 +117,4 @@ int FairTournament::next() {
   return previous_;
 }
 
-}  // namespace muster
+}  // namespace muster::scheduler

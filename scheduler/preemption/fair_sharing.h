@@ -8,7 +8,7 @@
 #include "scheduler/flavor_assignment.h"
 #include "scheduler/state.h"
 
-namespace muster {
+namespace muster::scheduler {
 
 // The largest share over all resources: amount borrowed * 1000 / lendable in the Cohort.
 struct DominantShare {
@@ -63,4 +63,4 @@ class FairTournament {
   int previous_ = -1;
 };
 
-}  // namespace muster
+}  // namespace muster::scheduler

@@ -4,7 +4,7 @@
 
 #include "scheduler/preemption/preemption_search.h"
 
-namespace muster {
+namespace muster::scheduler {
 namespace {
 
 // Only a Workload that holds one of the contested quotas can help.
@@ -146,4 +146,4 @@ PreemptionForecast forecast_preemption(SchedulerState& state, const WorkloadStat
   return {own ? Kind::kPreempt : Kind::kReclaim, state.ledger.reach(queue, quota, amount).level};
 }
 
-}  // namespace muster
+}  // namespace muster::scheduler

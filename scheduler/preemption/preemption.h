@@ -12,7 +12,7 @@
 #include "scheduler/preemption/protection.h"
 #include "scheduler/state.h"
 
-namespace muster {
+namespace muster::scheduler {
 
 enum class PreemptionReason {
   kInClusterQueue,
@@ -59,4 +59,4 @@ inline constexpr int kMostEvictions = 8;
 inline constexpr int64_t kEvictionMemorySeconds = 3600;
 int recent_evictions(const WorkloadState& victim, const WorkloadState& preemptor, Timestamp now);
 
-}  // namespace muster
+}  // namespace muster::scheduler

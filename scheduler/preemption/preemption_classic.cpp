@@ -6,7 +6,7 @@
 #include "api/requests.h"
 #include "scheduler/preemption/preemption_search.h"
 
-namespace muster {
+namespace muster::scheduler {
 namespace {
 
 struct Candidate {
@@ -188,4 +188,4 @@ std::vector<Victim> classic_victims(SchedulerState& state, const PreemptionReque
   return ClassicSearch(state, request, spared).run();
 }
 
-}  // namespace muster
+}  // namespace muster::scheduler

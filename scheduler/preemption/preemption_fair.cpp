@@ -6,7 +6,7 @@
 #include "scheduler/preemption/fair_sharing.h"
 #include "scheduler/preemption/preemption_search.h"
 
-namespace muster {
+namespace muster::scheduler {
 namespace {
 
 class FairSearch {
@@ -239,4 +239,4 @@ std::vector<Victim> fair_victims(SchedulerState& state, const PreemptionRequest&
   return FairSearch(state, request, spared).run();
 }
 
-}  // namespace muster
+}  // namespace muster::scheduler

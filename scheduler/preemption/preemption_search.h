@@ -5,7 +5,7 @@
 
 #include "scheduler/preemption/preemption.h"
 
-namespace muster {
+namespace muster::scheduler {
 
 std::vector<Victim> classic_victims(SchedulerState& state, const PreemptionRequest& request, Spared& spared);
 std::vector<Victim> fair_victims(SchedulerState& state, const PreemptionRequest& request, Spared& spared);
@@ -21,4 +21,4 @@ bool fits_now(const SchedulerState& state, const PreemptionRequest& request, boo
 void put_back(SchedulerState& state, const PreemptionRequest& request, bool allow_borrowing,
               std::vector<Victim>& victims);
 
-}  // namespace muster
+}  // namespace muster::scheduler

@@ -4,7 +4,7 @@
 
 #include "api/meta/resource_type.h"
 
-namespace muster {
+namespace muster::scheduler {
 namespace {
 
 using Length = std::optional<Duration> PreemptionProtection::*;
@@ -62,4 +62,4 @@ std::vector<QueueState*> take_ended_protections(SchedulerState& state, Monotonic
   return queues;
 }
 
-}  // namespace muster
+}  // namespace muster::scheduler

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "scheduler/state.h"
 
-namespace muster {
+namespace muster::scheduler {
 
 // Protected Workloads that a search for victims has skipped.
 struct Spared {
@@ -35,4 +35,4 @@ void forget_protection_end(SchedulerState& state, QueueState& queue);
 // Removes and returns the ClusterQueues whose time has passed.
 std::vector<QueueState*> take_ended_protections(SchedulerState& state, MonotonicTime now);
 
-}  // namespace muster
+}  // namespace muster::scheduler

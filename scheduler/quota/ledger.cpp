@@ -4,7 +4,7 @@
 
 #include "api/requests.h"
 
-namespace muster {
+namespace muster::scheduler {
 
 void add_amount(Amounts& amounts, QuotaId quota, int64_t amount) {
   const auto at = std::lower_bound(amounts.begin(), amounts.end(), quota,
@@ -171,4 +171,4 @@ void Ledger::remove(NodeId queue, const Amounts& usage) {
   for (const QuotaAmount& entry : usage) remove_one(queue, entry.quota, entry.amount);
 }
 
-}  // namespace muster
+}  // namespace muster::scheduler

@@ -22,7 +22,7 @@
 
 #include "scheduler/quota/names.h"
 
-namespace muster {
+namespace muster::scheduler {
 
 using NodeId = int32_t;
 inline constexpr NodeId kNoNode = -1;
@@ -183,4 +183,4 @@ class Ledger::Simulation {
   size_t mark_;
 };
 
-}  // namespace muster
+}  // namespace muster::scheduler

@@ -6,7 +6,7 @@
 #include "base/invariant.h"
 #include "scheduler/quota/ledger.h"
 
-namespace muster {
+namespace muster::scheduler {
 
 // Ids of removed nodes are used again, so that arrays by id do not grow with the changes of a long life.
 NodeId Ledger::new_node() {
@@ -203,4 +203,4 @@ void Ledger::take_from_child(Node& parent, const Node& child) {
   }
 }
 
-}  // namespace muster
+}  // namespace muster::scheduler

@@ -2,7 +2,7 @@
 
 #include "base/fnv.h"
 
-namespace muster {
+namespace muster::scheduler {
 namespace {
 
 // Users read it in a message in the place of a resource's name.
@@ -48,4 +48,4 @@ QuotaId QuotaIdTable::quota(FlavorId flavor, ResourceId resource) {
   return it->second;
 }
 
-}  // namespace muster
+}  // namespace muster::scheduler

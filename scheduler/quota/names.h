@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace muster {
+namespace muster::scheduler {
 
 using FlavorId = uint32_t;
 using ResourceId = uint32_t;
@@ -65,4 +65,4 @@ class QuotaIdTable {
   std::unordered_map<uint64_t, QuotaId> quota_ids_;
 };
 
-}  // namespace muster
+}  // namespace muster::scheduler

@@ -7,7 +7,7 @@
 #include "scheduler/flavor_assignment.h"
 #include "scheduler/state.h"
 
-namespace muster {
+namespace muster::scheduler {
 namespace {
 
 std::string text(const SchedulerState& state, ResourceId resource, int64_t amount) {
@@ -177,4 +177,4 @@ std::optional<SchedulerView> explain_pending(const SchedulerState& state, const 
   return explanation;
 }
 
-}  // namespace muster
+}  // namespace muster::scheduler

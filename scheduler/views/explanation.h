@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace muster {
+namespace muster::scheduler {
 
 struct SchedulerState;
 
@@ -46,4 +46,4 @@ struct SchedulerView {
 std::optional<SchedulerView> explain_pending(const SchedulerState& state, const std::string& ns,
                                              const std::string& name);
 
-}  // namespace muster
+}  // namespace muster::scheduler

@@ -6,7 +6,7 @@
 #include "scheduler/flavor_assignment.h"
 #include "scheduler/state.h"
 
-namespace muster {
+namespace muster::scheduler {
 namespace {
 
 // The requests of the smallest size of a pod set, and its current flavors.
@@ -90,4 +90,4 @@ std::vector<FlavorOptions> flavor_options(const SchedulerState& state, const std
   return all;
 }
 
-}  // namespace muster
+}  // namespace muster::scheduler

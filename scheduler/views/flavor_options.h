@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace muster {
+namespace muster::scheduler {
 
 struct SchedulerState;
 
@@ -23,4 +23,4 @@ struct FlavorOptions {
 // included. Empty when it is in no queue.
 std::vector<FlavorOptions> flavor_options(const SchedulerState& state, const std::string& ns, const std::string& name);
 
-}  // namespace muster
+}  // namespace muster::scheduler

@@ -7,7 +7,7 @@
 #include "scheduler/eligibility.h"
 #include "scheduler/state.h"
 
-namespace muster {
+namespace muster::scheduler {
 namespace {
 
 ListedQuota quota_of(const SchedulerState& state, NodeId node, QuotaId quota) {
@@ -94,4 +94,4 @@ Listing listing_of(const SchedulerState& state) {
   return listing;
 }
 
-}  // namespace muster
+}  // namespace muster::scheduler

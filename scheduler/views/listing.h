@@ -10,7 +10,7 @@
 #include "api/cluster_queue.h"
 #include "api/workload.h"
 
-namespace muster {
+namespace muster::scheduler {
 
 struct SchedulerState;
 
@@ -70,4 +70,4 @@ struct Listing {
 // Sorts and formats nothing: linear in the number of Workloads, some 50 ns for each.
 Listing listing_of(const SchedulerState& state);
 
-}  // namespace muster
+}  // namespace muster::scheduler

@@ -6,7 +6,7 @@
 #include "scheduler/preemption/fair_sharing.h"
 #include "scheduler/state.h"
 
-namespace muster {
+namespace muster::scheduler {
 namespace {
 
 TreeReading tree_of(const SchedulerState& state, NodeId node) {
@@ -101,4 +101,4 @@ QueueReadings readings_of(const SchedulerState& state, bool with_requests) {
   return readings;
 }
 
-}  // namespace muster
+}  // namespace muster::scheduler

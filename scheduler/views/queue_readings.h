@@ -7,7 +7,7 @@
 
 #include "api/requests.h"
 
-namespace muster {
+namespace muster::scheduler {
 
 struct SchedulerState;
 
@@ -62,4 +62,4 @@ QueueReadings readings_of(const SchedulerState& state, bool with_requests);
 int64_t share_of_cluster_queue(const SchedulerState& state, const std::string& name);
 int64_t share_of_cohort(const SchedulerState& state, const std::string& name);
 
-}  // namespace muster
+}  // namespace muster::scheduler

@@ -5,7 +5,7 @@
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 
-namespace muster {
+namespace muster::server {
 namespace {
 
 // component-base's.
@@ -84,4 +84,4 @@ std::shared_ptr<prometheus::Collectable> ClientMetrics::collectable() const {
   return families_->registry;
 }
 
-}  // namespace muster
+}  // namespace muster::server

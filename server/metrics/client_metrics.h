@@ -14,7 +14,7 @@ namespace prometheus {
 class Collectable;
 }
 
-namespace muster {
+namespace muster::server {
 
 // Thread-safe. Apart from Metrics because the first requests are sent before there is
 // anything to serve; Metrics::include() shows both together.
@@ -47,4 +47,4 @@ class ClientMetrics {
   std::shared_ptr<WatchAges> watch_ages_;
 };
 
-}  // namespace muster
+}  // namespace muster::server

@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace muster {
+namespace muster::server {
 
 struct EngineMetrics::Families {
   const std::shared_ptr<prometheus::Registry> registry = std::make_shared<prometheus::Registry>();
@@ -75,4 +75,4 @@ std::shared_ptr<prometheus::Collectable> EngineMetrics::collectable() const {
   return families_->registry;
 }
 
-}  // namespace muster
+}  // namespace muster::server

@@ -8,7 +8,7 @@ namespace prometheus {
 class Collectable;
 }
 
-namespace muster {
+namespace muster::server {
 
 // Thread-safe. Metrics::include() shows it.
 class EngineMetrics {
@@ -38,4 +38,4 @@ class EngineMetrics {
   std::unique_ptr<Families> families_;
 };
 
-}  // namespace muster
+}  // namespace muster::server

@@ -15,7 +15,7 @@
 
 #include "base/mutex.h"
 
-namespace muster {
+namespace muster::server {
 
 namespace {
 
@@ -251,4 +251,4 @@ std::string Metrics::expose() const {
   return prometheus::TextSerializer().Serialize(families);
 }
 
-}  // namespace muster
+}  // namespace muster::server

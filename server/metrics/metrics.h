@@ -22,7 +22,7 @@ class Collectable;
 class Registry;
 }  // namespace prometheus
 
-namespace muster {
+namespace muster::server {
 
 struct MetricsOptions {
   std::string version;  // of muster, for muster_build_info
@@ -87,4 +87,4 @@ class Metrics {
   std::unique_ptr<Families> families_;
 };
 
-}  // namespace muster
+}  // namespace muster::server

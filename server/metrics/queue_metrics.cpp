@@ -10,7 +10,7 @@
 
 #include "server/metrics/queue_series.h"
 
-namespace muster {
+namespace muster::server {
 namespace {
 
 constexpr const char* kRole = "replica_role";
@@ -142,4 +142,4 @@ std::shared_ptr<prometheus::Collectable> QueueMetrics::collectable() const {
   return collector_;
 }
 
-}  // namespace muster
+}  // namespace muster::server

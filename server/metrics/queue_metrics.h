@@ -16,7 +16,7 @@ namespace prometheus {
 class Collectable;
 }
 
-namespace muster {
+namespace muster::server {
 
 class QueueSeries;
 
@@ -42,4 +42,4 @@ class QueueMetrics {
   std::shared_ptr<Collector> collector_;
 };
 
-}  // namespace muster
+}  // namespace muster::server

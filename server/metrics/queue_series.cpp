@@ -12,7 +12,7 @@
 
 #include "base/shared_text.h"
 
-namespace muster {
+namespace muster::server {
 namespace {
 
 using prometheus::Histogram;
@@ -287,4 +287,4 @@ std::vector<prometheus::MetricFamily> QueueSeries::collect() const {
   return recorder_->collect();
 }
 
-}  // namespace muster
+}  // namespace muster::server

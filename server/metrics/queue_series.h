@@ -10,7 +10,7 @@
 
 #include "api/measurement.h"
 
-namespace muster {
+namespace muster::server {
 
 class QueueSeries {
  public:
@@ -30,4 +30,4 @@ class QueueSeries {
   std::unique_ptr<Recorder> recorder_;
 };
 
-}  // namespace muster
+}  // namespace muster::server

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace muster {
+namespace muster::server {
 namespace {
 
 std::string seconds_of(Duration age) {
@@ -61,4 +61,4 @@ std::vector<prometheus::MetricFamily> WatchAges::Collect() const {
   return {std::move(family)};
 }
 
-}  // namespace muster
+}  // namespace muster::server

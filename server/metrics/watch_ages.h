@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/mutex.h"
 
-namespace muster {
+namespace muster::server {
 
 // Thread-safe. Shown as muster_watch_age_seconds{resource}.
 class WatchAges final : public prometheus::Collectable {
@@ -43,4 +43,4 @@ class WatchAges final : public prometheus::Collectable {
   std::map<std::pair<std::string, std::string>, MonotonicTime> heard_ GUARDED_BY(mutex_);
 };
 
-}  // namespace muster
+}  // namespace muster::server

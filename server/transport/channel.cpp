@@ -8,7 +8,7 @@
 #include <cstring>
 #include <utility>
 
-namespace muster {
+namespace muster::server {
 
 FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
   if (this != &other) {
@@ -63,4 +63,4 @@ std::unique_ptr<Channel> make_plain_channel(FileDescriptor socket) {
   return std::make_unique<PlainChannel>(std::move(socket));
 }
 
-}  // namespace muster
+}  // namespace muster::server

@@ -9,7 +9,7 @@
 
 #include "server/transport/http.h"
 
-namespace muster {
+namespace muster::server {
 
 // A file descriptor that is closed with its owner.
 class FileDescriptor {
@@ -79,4 +79,4 @@ class Channel : public HttpPeer {
 
 std::unique_ptr<Channel> make_plain_channel(FileDescriptor socket);
 
-}  // namespace muster
+}  // namespace muster::server

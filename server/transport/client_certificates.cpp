@@ -12,7 +12,7 @@
 
 #include "base/freed_by.h"
 
-namespace muster {
+namespace muster::server {
 namespace {
 
 // Limit for the certificates of an unknown client; three usual certificates take 5 kB.
@@ -158,4 +158,4 @@ std::shared_ptr<const ClientAuthorities> ClientCertificates::current() const {
   return current_;
 }
 
-}  // namespace muster
+}  // namespace muster::server

@@ -18,7 +18,7 @@ struct ssl_st;
 struct stack_st_X509_NAME;
 struct x509_store_st;
 
-namespace muster {
+namespace muster::server {
 
 // The authorities of one time and the names that they may vouch for. Immutable.
 class ClientAuthorities {
@@ -71,4 +71,4 @@ class ClientCertificates {
   std::shared_ptr<const ClientAuthorities> current_ GUARDED_BY(mutex_);
 };
 
-}  // namespace muster
+}  // namespace muster::server

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-namespace muster {
+namespace muster::server {
 
 namespace {
 
@@ -289,4 +289,4 @@ bool Connection::book_memory() {
   return !grew || total <= settings_.limits.max_buffered_bytes;
 }
 
-}  // namespace muster
+}  // namespace muster::server

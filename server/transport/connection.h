@@ -24,7 +24,7 @@
 #include "server/transport/server_events.h"
 #include "server/transport/work_memory.h"
 
-namespace muster {
+namespace muster::server {
 
 // How far drain() has come.
 enum class DrainPhase {
@@ -124,4 +124,4 @@ class Connection {
   size_t held_ = 0;  // of work_memory, until the answer is written
 };
 
-}  // namespace muster
+}  // namespace muster::server

@@ -17,7 +17,7 @@
 #include <system_error>
 #include <utility>
 
-namespace muster {
+namespace muster::server {
 
 namespace {
 
@@ -389,4 +389,4 @@ void ConnectionLoop::stop() {
   connections_.clear();
 }
 
-}  // namespace muster
+}  // namespace muster::server

@@ -20,7 +20,7 @@
 #include "base/result.h"
 #include "server/transport/connection.h"
 
-namespace muster {
+namespace muster::server {
 
 class ConnectionLoop {
  public:
@@ -90,4 +90,4 @@ class ConnectionLoop {
   bool full_ GUARDED_BY(mutex_) = false;        // no connection can be evicted: new ones wait in the kernel
 };
 
-}  // namespace muster
+}  // namespace muster::server

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 
-namespace muster {
+namespace muster::server {
 
 class ClientAuthorities;
 
@@ -117,4 +117,4 @@ struct HttpTimeouts {
   Duration idle_grace = std::chrono::milliseconds(500);
 };
 
-}  // namespace muster
+}  // namespace muster::server

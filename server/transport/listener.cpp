@@ -10,7 +10,7 @@
 
 #include "base/whole_number.h"
 
-namespace muster {
+namespace muster::server {
 
 namespace {
 
@@ -89,4 +89,4 @@ uint16_t port_of(const FileDescriptor& socket) {
   return ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
 }
 
-}  // namespace muster
+}  // namespace muster::server

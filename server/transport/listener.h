@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "server/transport/channel.h"
 
-namespace muster {
+namespace muster::server {
 
 struct BindAddress {
   std::string host;  // empty: every address of the machine
@@ -28,4 +28,4 @@ Result<FileDescriptor> listen_on(const BindAddress& address);
 // The port a socket is bound to.
 uint16_t port_of(const FileDescriptor& socket);
 
-}  // namespace muster
+}  // namespace muster::server

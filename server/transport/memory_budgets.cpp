@@ -4,7 +4,7 @@
 
 #include "api/codec/tree_memory.h"
 
-namespace muster {
+namespace muster::server {
 namespace {
 
 constexpr size_t kMiB = 1024 * 1024;
@@ -45,4 +45,4 @@ ConversionNeeds needs_of_conversion(size_t body_bytes, size_t conversion_tree) {
   return needs;
 }
 
-}  // namespace muster
+}  // namespace muster::server

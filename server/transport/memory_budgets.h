@@ -11,7 +11,7 @@
 
 #include <cstddef>
 
-namespace muster {
+namespace muster::server {
 
 // Where there is no limit, and what the Deployment has.
 inline constexpr size_t kDefaultMemoryLimit = size_t{1024} * 1024 * 1024;
@@ -40,4 +40,4 @@ struct ConversionNeeds {
 };
 ConversionNeeds needs_of_conversion(size_t body_bytes, size_t conversion_tree);
 
-}  // namespace muster
+}  // namespace muster::server

@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <memory>
 
-namespace muster {
+namespace muster::server {
 namespace {
 
 ReadMeter& meter_of(BIO* bio) {
@@ -73,4 +73,4 @@ BIO* new_metered_bio(ReadMeter& meter) {
   return bio;
 }
 
-}  // namespace muster
+}  // namespace muster::server

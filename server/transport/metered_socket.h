@@ -8,7 +8,7 @@
 
 #include <openssl/bio.h>
 
-namespace muster {
+namespace muster::server {
 
 // What one socket may still give to the call that is under way.
 struct ReadMeter {
@@ -25,4 +25,4 @@ struct ReadMeter {
 // A BIO over `meter`, which outlives it, as does the socket; nullptr when memory runs out.
 BIO* new_metered_bio(ReadMeter& meter);
 
-}  // namespace muster
+}  // namespace muster::server

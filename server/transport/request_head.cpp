@@ -5,7 +5,7 @@
 #include "base/ascii.h"
 #include "base/whole_number.h"
 
-namespace muster {
+namespace muster::server {
 
 namespace {
 
@@ -298,4 +298,4 @@ std::string_view header_of(const HttpRequest& request, std::string_view name) {
   return {};
 }
 
-}  // namespace muster
+}  // namespace muster::server

@@ -19,7 +19,7 @@
 #include "base/result.h"
 #include "server/transport/http.h"
 
-namespace muster {
+namespace muster::server {
 
 // Why a request is refused. The connection is closed after the answer, because
 // where such a request ends is not known or not of interest.
@@ -55,4 +55,4 @@ Result<RequestHead, HttpRefusal> parse_head(std::string_view head, const Routes&
 // The whole answer on the wire: status line, Connection: close, one line of text.
 std::string to_wire(const HttpRefusal& refusal);
 
-}  // namespace muster
+}  // namespace muster::server

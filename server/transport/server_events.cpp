@@ -1,6 +1,6 @@
 #include "server/transport/server_events.h"
 
-namespace muster {
+namespace muster::server {
 
 std::string_view to_text(ServerEvent event) {
   switch (event) {
@@ -26,4 +26,4 @@ std::string_view to_text(ServerEvent event) {
   return "unknown event";
 }
 
-}  // namespace muster
+}  // namespace muster::server

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-namespace muster {
+namespace muster::server {
 
 enum class ServerEvent {
   kHandshakeFailed,    // detail: OpenSSL's reason
@@ -29,4 +29,4 @@ class ServerEventSink {
   virtual void on_event(ServerEvent event, std::string_view detail) = 0;
 };
 
-}  // namespace muster
+}  // namespace muster::server

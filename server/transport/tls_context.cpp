@@ -12,7 +12,7 @@
 #include "base/freed_by.h"
 #include "server/transport/metered_socket.h"
 
-namespace muster {
+namespace muster::server {
 
 namespace {
 
@@ -261,4 +261,4 @@ std::unique_ptr<Channel> TlsContext::accept(FileDescriptor socket, std::shared_p
   return channel;
 }
 
-}  // namespace muster
+}  // namespace muster::server

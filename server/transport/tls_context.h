@@ -18,7 +18,7 @@
 
 struct ssl_ctx_st;
 
-namespace muster {
+namespace muster::server {
 
 struct TlsOptions {
   // As in Kueue's configuration (tls.minVersion): "VersionTLS12" or "VersionTLS13".
@@ -58,4 +58,4 @@ class TlsContext {
   ContextPtr current_ GUARDED_BY(mutex_);
 };
 
-}  // namespace muster
+}  // namespace muster::server

@@ -2,7 +2,7 @@
 
 #include <cassert>
 
-namespace muster {
+namespace muster::server {
 
 bool WorkMemory::take(size_t bytes) {
   MutexLock lock(mutex_);
@@ -23,4 +23,4 @@ size_t WorkMemory::returns() const {
   return returns_;
 }
 
-}  // namespace muster
+}  // namespace muster::server

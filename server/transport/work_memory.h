@@ -9,7 +9,7 @@
 
 #include "base/mutex.h"
 
-namespace muster {
+namespace muster::server {
 
 // Thread-safe.
 class WorkMemory {
@@ -31,4 +31,4 @@ class WorkMemory {
   size_t returns_ GUARDED_BY(mutex_) = 0;
 };
 
-}  // namespace muster
+}  // namespace muster::server

@@ -54,8 +54,8 @@ class Rest {
       found_.push_back("Workload " + workload.meta.name + " is evicted, and still holds its quota");
     if (!workload.meta.controller) return;
     const OwnerReference& owner = *workload.meta.controller;
-    const JobKind* kind = find_job_kind(owner);
-    if (kind == nullptr || kind == &plain_pod) return;
+    const jobs::JobKind* kind = jobs::find_job_kind(owner);
+    if (kind == nullptr || kind == &jobs::plain_pod) return;
     const ObjectPtr object = server_.get({&kind->type, workload.meta.ns, owner.name});
     if (object == nullptr || read_meta(*object).uid != owner.uid || kind->end(read_object(kind->type, *object)))
       found_.push_back("Workload " + workload.meta.name + " holds quota, and its " + owner.kind + " is over");
@@ -83,9 +83,9 @@ class Rest {
   // Its waiters give up some time after muster should have.
   void find_silent(const Job& job) {
     const Conditions& conditions = job.status.conditions;
-    if (!job.barrier || !job.failed() || condition_is_true(conditions, kGroupStartedCondition)) return;
-    const Condition* said = find_condition(conditions, kGroupStartedCondition);
-    if (said == nullptr || said->reason != kGroupSchedulingTimeout)
+    if (!job.barrier || !job.failed() || condition_is_true(conditions, reconcilers::kGroupStartedCondition)) return;
+    const Condition* said = find_condition(conditions, reconcilers::kGroupStartedCondition);
+    if (said == nullptr || said->reason != reconcilers::kGroupSchedulingTimeout)
       found_.push_back("Job " + job.meta.name + " has failed, and does not say that its group was late");
   }
 

@@ -25,7 +25,7 @@ std::string attempt_in(const std::string& token) {
 }
 
 bool is_of_jobset(const Job& job) {
-  return job.meta.controller && job_type_of(*job.meta.controller) == &kJobSets;
+  return job.meta.controller && jobs::job_type_of(*job.meta.controller) == &kJobSets;
 }
 
 bool main_has_run(const json& pod) {
@@ -186,33 +186,33 @@ bool Invariants::lives(const std::string& token) const {
 
 void Invariants::see_verdicts(const json& config_map, const ObjectPtr& before) {
   std::set<std::string> listed;
-  for (const std::string_view key : {kGroupStartedKey, kGroupExpiredKey}) {
+  for (const std::string_view key : {jobs::kGroupStartedKey, jobs::kGroupExpiredKey}) {
     for (const std::string& token : lines_of(string_at(config_map, {"data", key}))) {
       if (!listed.insert(token).second) violated("token " + token + " is listed twice in " + std::string(key));
       const auto [verdict, is_new] = verdicts_.try_emplace(token, key);
       if (verdict->second != key) violated("run " + token + " is both " + verdict->second + " and " + std::string(key));
-      if (is_new && key == kGroupStartedKey && !complete_.contains(token))
+      if (is_new && key == jobs::kGroupStartedKey && !complete_.contains(token))
         violated("run " + token + " was released, but was never complete");
     }
   }
   if (before == nullptr) return;
-  for (const std::string_view key : {kGroupStartedKey, kGroupExpiredKey}) {
+  for (const std::string_view key : {jobs::kGroupStartedKey, jobs::kGroupExpiredKey}) {
     for (const std::string& token : lines_of(string_at(*before, {"data", key}))) {
-      const bool run_has_ended = key == kGroupStartedKey && has_rested(server_, config_map);
+      const bool run_has_ended = key == jobs::kGroupStartedKey && has_rested(server_, config_map);
       if (!listed.contains(token) && lives(token) && !run_has_ended)
         violated("the verdict " + std::string(key) + " on " + token + " was taken back");
     }
   }
 }
 
-void Invariants::see_write(const std::string& process, const Write& write, const Answer& answer,
+void Invariants::see_write(const std::string& process, const reconcilers::Write& write, const Answer& answer,
                            const ObjectPtr& before, bool heard) {
-  const bool is_change = write.verb == Verb::kPatch || write.verb == Verb::kPatchStatus;
+  const bool is_change = write.verb == reconcilers::Verb::kPatch || write.verb == reconcilers::Verb::kPatchStatus;
   // If a Job that a user has started again is stopped, this only delays it.
   const bool stops = write.body == json{{"spec", {{"suspend", true}}}};
   if (is_change && !stops && string_at(write.body, {"metadata", "resourceVersion"}).empty())
     violated(process + " patches " + to_text(write.target) + " whatever it is by then: " + to_text(write.body));
-  if (write.verb == Verb::kDelete && write.uid.empty())
+  if (write.verb == reconcilers::Verb::kDelete && write.uid.empty())
     violated(process + " deletes " + to_text(write.target) + " whichever it is by then");
   if (!answer.done()) return;
   const std::string text = std::to_string(static_cast<int>(write.verb)) + to_text(write.body);
@@ -221,12 +221,13 @@ void Invariants::see_write(const std::string& process, const Write& write, const
   if (is_change && last.process == process && last.text == text && last.heard && last.version == was)
     violated(process + " wrote the same to " + to_text(write.target) + " again: " + to_text(write.body));
   last = {process, text, heard, answer.object == nullptr ? 0 : read_meta(*answer.object).resource_version};
-  if (write.target.type->plural == kConfigMaps.plural && answer.object != nullptr && write.verb != Verb::kDelete)
+  if (write.target.type->plural == kConfigMaps.plural && answer.object != nullptr &&
+      write.verb != reconcilers::Verb::kDelete)
     see_verdicts(*answer.object, before);
 }
 
-void Invariants::see_breakage(const Breakage& breakage) {
-  violated("no breakage: " + std::string(to_text(breakage.broke)) + " " +
+void Invariants::see_breakage(const engine::Breakage& breakage) {
+  violated("no breakage: " + std::string(engine::to_text(breakage.broke)) + " " +
            (breakage.key ? to_text(*breakage.key) : "something") + ": " + breakage.what + " (" + breakage.where + ")");
 }
 

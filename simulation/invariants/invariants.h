@@ -43,9 +43,9 @@ class Invariants {
 
   // A write of muster's was answered. `process`: of which start of which replica;
   // `heard`: the answer will get back; `before`: the object that it found.
-  void see_write(const std::string& process, const Write& write, const Answer& answer, const ObjectPtr& before,
-                 bool heard);
-  void see_breakage(const Breakage& breakage);
+  void see_write(const std::string& process, const reconcilers::Write& write, const Answer& answer,
+                 const ObjectPtr& before, bool heard);
+  void see_breakage(const engine::Breakage& breakage);
   void check_orphans();
   // While true, changes are muster's.
   void muster_writes(bool writes) { muster_writes_ = writes; }

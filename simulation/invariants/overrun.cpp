@@ -60,7 +60,7 @@ void Overrun::note_admissions() {
 
 std::string Overrun::root_of(const json& job) const {
   const ObjectMeta meta = read_meta(job);
-  if (meta.controller && job_type_of(*meta.controller) == &kJobSets) {
+  if (meta.controller && jobs::job_type_of(*meta.controller) == &kJobSets) {
     const ObjectPtr jobset = world_.api_server().get({&kJobSets, meta.ns, meta.controller->name});
     const bool exists = jobset != nullptr && read_meta(*jobset).uid == meta.controller->uid;
     const bool queued = exists && (all_managed_ || !read_meta(*jobset).label(kQueueNameLabel).empty());

@@ -107,11 +107,11 @@ void QuotaInvariants::check_release(const Workload& workload, const Holding& hel
               " without an eviction");
   if (!workload.meta.controller) return;
   const OwnerReference& owner = *workload.meta.controller;
-  const JobKind* kind = find_job_kind(owner);
-  if (kind == nullptr || kind == &plain_pod || kind->is_serving()) return;
+  const jobs::JobKind* kind = jobs::find_job_kind(owner);
+  if (kind == nullptr || kind == &jobs::plain_pod || kind->is_serving()) return;
   const ObjectPtr object = server_.get({&kind->type, workload.meta.ns, owner.name});
   if (object == nullptr) return;
-  if (kind != &batch_job) {
+  if (kind != &jobs::batch_job) {
     const ObjectMeta meta = read_meta(*object);
     if (meta.uid == owner.uid && !meta.deleting && kind->active(read_object(kind->type, *object)))
       violated_("Workload " + workload.meta.name + " gave back its quota while its " + owner.kind + " was active");

@@ -18,7 +18,7 @@ PreparedScene::PreparedScene(const StartScene& scene, const QueueHistory& histor
     : scene_(scene),
       run_times_(history.run_times),
       settings_(settings),
-      scheduler_settings_(scheduler_settings_of(settings)),
+      scheduler_settings_(state::scheduler_settings_of(settings)),
       defaults_(settings) {
   // Pods are taken to get ready at once.
   scheduler_settings_.one_by_one = false;
@@ -26,14 +26,15 @@ PreparedScene::PreparedScene(const StartScene& scene, const QueueHistory& histor
     if (std::holds_alternative<LimitRangePtr>(object) || std::holds_alternative<RuntimeClassPtr>(object))
       defaults_.put_watched(object);
   }
-  for (const ListedCohort& cohort : scene.listing.cohorts) parents_.emplace(cohort.name, cohort.parent);
-  for (const ListedClusterQueue& queue : scene.listing.cluster_queues) {
+  for (const scheduler::ListedCohort& cohort : scene.listing.cohorts) parents_.emplace(cohort.name, cohort.parent);
+  for (const scheduler::ListedClusterQueue& queue : scene.listing.cluster_queues) {
     if (queue.object == nullptr) continue;
-    for (const HolderEntry& holder : queue.holders) add(queue, holder.object, !holder.assumed);
-    std::vector<const PendingEntry*> pending;
-    for (const PendingEntry& entry : queue.pending) pending.push_back(&entry);
-    std::sort(pending.begin(), pending.end(), [](const auto* a, const auto* b) { return comes_before(*a, *b); });
-    for (const PendingEntry* entry : pending) add(queue, entry->object, false);
+    for (const scheduler::HolderEntry& holder : queue.holders) add(queue, holder.object, !holder.assumed);
+    std::vector<const scheduler::PendingEntry*> pending;
+    for (const scheduler::PendingEntry& entry : queue.pending) pending.push_back(&entry);
+    std::sort(pending.begin(), pending.end(),
+              [](const auto* a, const auto* b) { return scheduler::comes_before(*a, *b); });
+    for (const scheduler::PendingEntry* entry : pending) add(queue, entry->object, false);
   }
   add_streams(history.arrivals);
 }
@@ -45,7 +46,7 @@ void PreparedScene::add_streams(const ArrivalRates& arrivals) {
       cluster_queues.emplace(std::pair((*local)->meta.ns, (*local)->meta.name), (*local)->cluster_queue);
   }
   std::map<std::string, uint32_t> trees;
-  for (const ListedClusterQueue& queue : scene_.listing.cluster_queues) {
+  for (const scheduler::ListedClusterQueue& queue : scene_.listing.cluster_queues) {
     if (queue.object != nullptr) trees.emplace(queue.object->meta.name, tree_of(queue));
   }
   std::vector<bool> waits(trees_);
@@ -61,13 +62,13 @@ void PreparedScene::add_streams(const ArrivalRates& arrivals) {
     const RunTimeGuess run_time = run_times_.guess(*stream.example, queue->second, std::nullopt);
     if (run_time.source == RunTimeSource::kUnknown) continue;
     streams_.push_back({.example = stream.example,
-                        .demand = quota_demand_of(*stream.example, defaults_, settings_),
+                        .demand = state::quota_demand_of(*stream.example, defaults_, settings_),
                         .run_time = run_time,
                         .per_second = stream.per_second});
   }
 }
 
-uint32_t PreparedScene::tree_of(const ListedClusterQueue& queue) {
+uint32_t PreparedScene::tree_of(const scheduler::ListedClusterQueue& queue) {
   std::string root = queue.cohort.empty() ? "queue/" + queue.object->meta.name : queue.cohort;
   // Cohorts can form a cycle; then no Workload is admitted in it.
   for (size_t i = 0; i < parents_.size(); ++i) {
@@ -80,14 +81,14 @@ uint32_t PreparedScene::tree_of(const ListedClusterQueue& queue) {
   return known->second;
 }
 
-void PreparedScene::add(const ListedClusterQueue& queue, const WorkloadPtr& workload, bool holds) {
+void PreparedScene::add(const scheduler::ListedClusterQueue& queue, const WorkloadPtr& workload, bool holds) {
   Member member{.workload = workload, .demand = {}, .run_time = {}, .tree = tree_of(queue), .holds = holds};
   member.stopped = !queue.inactive_reason.empty();
   const auto annotated = scene_.annotated.find(workload->meta.uid);
   member.run_time =
       run_times_.guess(*workload, queue.object->meta.name,
                        annotated == scene_.annotated.end() ? std::nullopt : std::optional(annotated->second));
-  member.demand = quota_demand_of(*workload, defaults_, settings_);
+  member.demand = state::quota_demand_of(*workload, defaults_, settings_);
   const TimePoint now = scene_.now.wall;
   if (holds) {
     member.leaves = workload->evicted() || !workload->active || workload->meta.deleting;
@@ -117,7 +118,7 @@ const PreparedScene::Member& PreparedScene::release(uint32_t index) const {
   Member& member = members_[index];
   if (member.released == nullptr) {
     member.released = as_waiting(*member.workload);
-    member.demand = quota_demand_of(*member.released, defaults_, settings_);
+    member.demand = state::quota_demand_of(*member.released, defaults_, settings_);
   }
   return member;
 }

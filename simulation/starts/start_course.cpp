@@ -120,7 +120,7 @@ class CourseRun {
   }
 
   void put(uint32_t index, const WorkloadPtr& workload) {
-    const QuotaDemand& demand = is_new(index) ? stream_of(index).demand : prepared_.members()[index].demand;
+    const state::QuotaDemand& demand = is_new(index) ? stream_of(index).demand : prepared_.members()[index].demand;
     scheduler_.put(workload, demand.per_pod, now(), demand.misconfigured, demand.can_be_stopped);
   }
 
@@ -231,10 +231,10 @@ class CourseRun {
 
   void decide() {
     std::vector<uint32_t> admitted;
-    for (const Decision& decision : scheduler_.drain(now())) {
-      if (const auto* one = std::get_if<Admitted>(&decision)) {
+    for (const scheduler::Decision& decision : scheduler_.drain(now())) {
+      if (const auto* one = std::get_if<scheduler::Admitted>(&decision)) {
         admitted.push_back(members_.at(one->workload->meta.uid));
-      } else if (const auto* victim = std::get_if<Preempted>(&decision)) {
+      } else if (const auto* victim = std::get_if<scheduler::Preempted>(&decision)) {
         preempt(members_.at(victim->workload->meta.uid), admitted);
       }
     }
@@ -274,7 +274,7 @@ class CourseRun {
   const PreparedScene& prepared_;
   const CourseLimits& limits_;
   what_if::Chance chance_;
-  Scheduler scheduler_;
+  scheduler::Scheduler scheduler_;
   std::vector<Live> live_;
   std::unordered_map<std::string_view, uint32_t> members_;  // by uid
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_due_;

@@ -30,7 +30,7 @@ class PreparedScene {
 
   struct Member {
     WorkloadPtr workload;
-    QuotaDemand demand;
+    state::QuotaDemand demand;
     RunTimeGuess run_time;
     uint32_t tree = 0;        // of Cohorts, or a ClusterQueue by itself
     double gone = 0;          // seconds that it has run for
@@ -43,7 +43,7 @@ class PreparedScene {
   // Workloads that will come.
   struct Stream {
     WorkloadPtr example;
-    QuotaDemand demand;
+    state::QuotaDemand demand;
     RunTimeGuess run_time;
     double per_second = 0;
   };
@@ -51,14 +51,14 @@ class PreparedScene {
   // Of trees in which something waits.
   const std::vector<Stream>& streams() const { return streams_; }
   const std::vector<Member>& members() const { return members_; }
-  const SchedulerSettings& settings() const { return scheduler_settings_; }
+  const scheduler::SchedulerSettings& settings() const { return scheduler_settings_; }
   size_t trees() const { return trees_; }
   // As it waits again after an eviction. Not thread-safe.
   const Member& release(uint32_t member) const;
 
  private:
-  uint32_t tree_of(const ListedClusterQueue& queue);
-  void add(const ListedClusterQueue& queue, const WorkloadPtr& workload, bool holds);
+  uint32_t tree_of(const scheduler::ListedClusterQueue& queue);
+  void add(const scheduler::ListedClusterQueue& queue, const WorkloadPtr& workload, bool holds);
   void add_streams(const ArrivalRates& arrivals);
   static WorkloadPtr as_waiting(const Workload& workload);
 
@@ -66,8 +66,8 @@ class PreparedScene {
   const RunTimes& run_times_;
   const QueueSettings& settings_;
   std::vector<Stream> streams_;
-  SchedulerSettings scheduler_settings_;
-  ClusterState defaults_;  // LimitRanges and RuntimeClasses; no Workloads
+  scheduler::SchedulerSettings scheduler_settings_;
+  state::ClusterState defaults_;  // LimitRanges and RuntimeClasses; no Workloads
   mutable std::vector<Member> members_;
   std::unordered_map<std::string, std::string> parents_;  // of Cohorts
   std::unordered_map<std::string, uint32_t> tree_ids_;

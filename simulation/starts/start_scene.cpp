@@ -12,21 +12,22 @@ namespace muster::starts {
 namespace {
 
 // The Workload's own annotation, otherwise its job's annotation.
-std::optional<double> annotated(const Workload& workload, const ClusterState& state, const QueueSettings& settings) {
+std::optional<double> annotated(const Workload& workload, const state::ClusterState& state,
+                                const QueueSettings& settings) {
   if (const auto seconds = annotated_seconds(workload.meta.annotations)) return seconds;
   const auto& owner = workload.meta.controller;
-  const JobKind* kind = owner ? find_owner_kind(*owner, settings.rules) : nullptr;
+  const jobs::JobKind* kind = owner ? jobs::find_owner_kind(*owner, settings.rules) : nullptr;
   const TypedObject* job = kind == nullptr ? nullptr : state.find(kind->type, workload.meta.ns, owner->name);
   if (job == nullptr || meta_of(*job).uid != owner->uid) return std::nullopt;
   return annotated_seconds(meta_of(*job).annotations);
 }
 
 // The number of Workloads from each queue, `most` in total: the longest queues lose their ends first.
-size_t share_of_each(const std::vector<ListedClusterQueue>& queues, size_t most) {
+size_t share_of_each(const std::vector<scheduler::ListedClusterQueue>& queues, size_t most) {
   size_t low = 0, high = most;
   const auto total = [&](size_t share) {
     size_t sum = 0;
-    for (const ListedClusterQueue& queue : queues) sum += std::min(queue.pending.size(), share);
+    for (const scheduler::ListedClusterQueue& queue : queues) sum += std::min(queue.pending.size(), share);
     return sum;
   };
   while (low < high) {
@@ -43,18 +44,20 @@ size_t share_of_each(const std::vector<ListedClusterQueue>& queues, size_t most)
 
 void keep_first(StartScene& scene, size_t most) {
   const size_t share = share_of_each(scene.listing.cluster_queues, most);
-  for (ListedClusterQueue& queue : scene.listing.cluster_queues) {
-    std::vector<PendingEntry>& pending = queue.pending;
+  for (scheduler::ListedClusterQueue& queue : scene.listing.cluster_queues) {
+    std::vector<scheduler::PendingEntry>& pending = queue.pending;
     if (queue.object == nullptr || pending.size() <= share) continue;
-    std::nth_element(pending.begin(), pending.begin() + static_cast<long>(share), pending.end(), comes_before);
+    std::nth_element(pending.begin(), pending.begin() + static_cast<long>(share), pending.end(),
+                     scheduler::comes_before);
     for (size_t i = share; i < pending.size(); ++i) scene.left_out.push_back(path_of(pending[i].object->meta));
     pending.resize(share);
   }
 }
 
-StartScene take_start_scene(const ClusterState& state, const SchedulerDriver& decisions, const QueueSettings& settings,
-                            bool leads, Now now) {
-  StartScene scene{.now = now, .leads = leads, .objects = {}, .listing = listing_of(decisions.scheduler().state())};
+StartScene take_start_scene(const state::ClusterState& state, const state::SchedulerDriver& decisions,
+                            const QueueSettings& settings, bool leads, Now now) {
+  StartScene scene{
+      .now = now, .leads = leads, .objects = {}, .listing = scheduler::listing_of(decisions.scheduler().state())};
   for (const ResourceType* type : {&kResourceFlavors, &kCohorts, &kAdmissionChecks, &kWorkloadPriorityClasses,
                                    &kLimitRanges, &kRuntimeClasses, &kClusterQueues, &kLocalQueues})
     state.for_each_of(*type, [&](const TypedObject& object) { scene.objects.push_back(object); });
@@ -70,7 +73,7 @@ StartScene take_start_scene(const ClusterState& state, const SchedulerDriver& de
   return scene;
 }
 
-std::vector<FinishedRun> finished_among(const Unfinished& workloads, const ClusterState& state,
+std::vector<FinishedRun> finished_among(const Unfinished& workloads, const state::ClusterState& state,
                                         const QueueSettings& settings) {
   std::vector<FinishedRun> runs;
   for (const auto& [ns, name] : workloads) {
@@ -81,7 +84,7 @@ std::vector<FinishedRun> finished_among(const Unfinished& workloads, const Clust
   return runs;
 }
 
-std::vector<FinishedRun> finished_before(const ClusterState& state, const QueueSettings& settings, size_t most) {
+std::vector<FinishedRun> finished_before(const state::ClusterState& state, const QueueSettings& settings, size_t most) {
   std::vector<std::pair<Timestamp, const Workload*>> finished;
   // No Workload is selected, since there can be very many, and selected Workloads are sorted by name.
   state.select(kWorkloads, [&](const TypedObject& object) {

@@ -14,20 +14,20 @@
 namespace muster::what_if {
 
 // What is known beside the job: classes of priority, and objects that jobs consult.
-struct ShapeContext : ReconcileContext {
+struct ShapeContext : reconcilers::ReconcileContext {
   ConsultedLookup find;
 };
 
 // By its kind's own code (jobs/job_kind.h) and that of reconcilers/job. `object` has a uid. Errors are sentences.
-Result<JobShape> shape_of_job(const JobKind& kind, const nlohmann::json& object, const ShapeContext& context);
+Result<JobShape> shape_of_job(const jobs::JobKind& kind, const nlohmann::json& object, const ShapeContext& context);
 // Of a pod by itself, or of the pods of one group.
 Result<JobShape> shape_of_pods(const std::vector<nlohmann::json>& pods, const ShapeContext& context);
 // Of a StatefulSet or LeaderWorkerSet that is in a queue itself: one of all pods, or one of each group. None: it has no
 // replicas.
-Result<std::vector<JobShape>> shapes_of_set(const JobKind& kind, const nlohmann::json& object,
+Result<std::vector<JobShape>> shapes_of_set(const jobs::JobKind& kind, const nlohmann::json& object,
                                             const ShapeContext& context);
 // The pods that the controller of a Deployment, StatefulSet or LeaderWorkerSet makes.
-std::vector<nlohmann::json> pods_of_serving(const JobKind& kind, const nlohmann::json& object);
+std::vector<nlohmann::json> pods_of_serving(const jobs::JobKind& kind, const nlohmann::json& object);
 // A batch/v1 Job, from a row of a table.
 struct PlainJob {
   std::string ns, queue, name, priority_class;

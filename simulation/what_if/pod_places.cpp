@@ -28,7 +28,7 @@ std::string flavor_of(const PodSetAssignment* assignment, const std::string& res
 
 }  // namespace
 
-PodPlaces::PodPlaces(const Scenario& scenario, const ClusterState& state, UsageTracks& usage)
+PodPlaces::PodPlaces(const Scenario& scenario, const state::ClusterState& state, UsageTracks& usage)
     : scenario_(scenario), state_(state), usage_(usage) {
   for (const NodeGroup& nodes : scenario.nodes) {
     const NodeRange range = room_.add(nodes.count, amounts_of(nodes.allocatable));
@@ -122,8 +122,8 @@ const PodPlaces::Sort& PodPlaces::sort_of(const Workload& workload, size_t pod_s
   choose_nodes(*sort, flavors_of(assignment));
   if (!sort->limited) return *sort;
   const RuntimeClass* runtime = spec->runtime_class.empty() ? nullptr : state_.runtime_class(spec->runtime_class);
-  Requests requests =
-      to_requests(pod_requests(adjusted_resources(*spec, {state_.limit_ranges_in(workload.meta.ns), runtime})));
+  Requests requests = to_requests(
+      state::pod_requests(state::adjusted_resources(*spec, {state_.limit_ranges_in(workload.meta.ns), runtime})));
   requests[std::string(kPodsResource)] = 1;
   for (const auto& [name, amount] : requests) {
     if (amount <= 0) continue;

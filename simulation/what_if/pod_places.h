@@ -26,7 +26,7 @@ namespace muster::what_if {
 class PodPlaces {
  public:
   // All must outlive it. `state` has the flavors, LimitRanges and RuntimeClasses when pods enter.
-  PodPlaces(const Scenario& scenario, const ClusterState& state, UsageTracks& usage);
+  PodPlaces(const Scenario& scenario, const state::ClusterState& state, UsageTracks& usage);
 
   // The pods of an admitted Workload come. True: none of them waits for a node.
   bool enter(uint32_t job, const Workload& workload, int64_t now);
@@ -79,7 +79,7 @@ class PodPlaces {
   std::string why(const Sort& sort) const;
 
   const Scenario& scenario_;
-  const ClusterState& state_;
+  const state::ClusterState& state_;
   UsageTracks& usage_;
   NodeRoom room_;
   std::vector<Group> groups_;

@@ -49,7 +49,7 @@ Now Runner::now() const {
   return {scenario_.start + Duration(elapsed_), kStart + Duration(elapsed_)};
 }
 
-ReconcileContext Runner::context() const {
+reconcilers::ReconcileContext Runner::context() const {
   return {state_, decisions_, scenario_.settings, now()};
 }
 
@@ -106,8 +106,8 @@ void Runner::take(const DueEvent& due) {
   }
 }
 
-void Runner::note_preemption(uint32_t victim, const PendingDecision& decision) {
-  const auto* preempted = std::get_if<Preempted>(&decision);
+void Runner::note_preemption(uint32_t victim, const state::PendingDecision& decision) {
+  const auto* preempted = std::get_if<scheduler::Preempted>(&decision);
   if (preempted == nullptr) return;
   const auto preemptor = by_path_.find(path_of(preempted->preemptor->meta));
   if (preemptor != by_path_.end())
@@ -129,10 +129,10 @@ void Runner::settle() {
     if (decided.empty()) return;
     for (const ObjectKey& key : decided) {
       const auto job = by_path_.find(path_of(key.ns, key.name));
-      const PendingDecision* decision = decisions_.pending_decision_on(key.ns, key.name);
+      const state::PendingDecision* decision = decisions_.pending_decision_on(key.ns, key.name);
       if (job == by_path_.end() || decision == nullptr) continue;
       Live& live = *live_.at(job->second);
-      WorkloadStatus status = status_after(*decision, *live.workload, context());
+      WorkloadStatus status = reconcilers::status_after(*decision, *live.workload, context());
       if (status == live.workload->status) continue;
       note_preemption(job->second, *decision);
       put_status(job->second, live, std::move(status));
@@ -181,7 +181,7 @@ void Runner::finish() {
 }
 
 void Runner::describe_waiting() {
-  const Scheduler& scheduler = decisions_.scheduler();
+  const scheduler::Scheduler& scheduler = decisions_.scheduler();
   std::vector<uint32_t> jobs;
   for (const auto& [job, live] : live_) {
     history_.jobs[job].fate = live->running ? Fate::kRunning : Fate::kWaiting;
@@ -195,7 +195,7 @@ void Runner::describe_waiting() {
       waiting.cluster_queue = local->cluster_queue;
     const bool asks = history_.waiting.size() < kMostExplained;
     if (auto explained =
-            asks ? explain_pending(scheduler.state(), workload.meta.ns, workload.meta.name) : std::nullopt) {
+            asks ? scheduler::explain_pending(scheduler.state(), workload.meta.ns, workload.meta.name) : std::nullopt) {
       waiting.reason = std::move(explained->reason);
       waiting.message = std::move(explained->message);
     }
@@ -213,22 +213,23 @@ void Runner::describe_queues() {
   if (history_.waiting.empty()) return;
   std::map<std::string, size_t> pending;
   for (const Waiting& waiting : history_.waiting) ++pending[waiting.cluster_queue];
-  const Listing listing = listing_of(decisions_.scheduler().state());
+  const scheduler::Listing listing = scheduler::listing_of(decisions_.scheduler().state());
   std::map<std::string, std::string> parents;
-  for (const ListedCohort& cohort : listing.cohorts) parents[cohort.name] = cohort.parent;
-  const auto root_of = [&](const ListedClusterQueue& queue) {
+  for (const scheduler::ListedCohort& cohort : listing.cohorts) parents[cohort.name] = cohort.parent;
+  const auto root_of = [&](const scheduler::ListedClusterQueue& queue) {
     if (queue.cohort.empty()) return "queue " + queue.object->meta.name;
     std::string name = queue.cohort;
     for (size_t i = 0; i < parents.size() && !parents[name].empty(); ++i) name = parents[name];
     return "cohort " + name;
   };
   std::map<std::string, std::vector<std::string>> holders;
-  for (const ListedClusterQueue& queue : listing.cluster_queues) {
+  for (const scheduler::ListedClusterQueue& queue : listing.cluster_queues) {
     if (queue.object == nullptr) continue;
-    for (const HolderEntry& holder : queue.holders) holders[root_of(queue)].push_back(path_of(holder.object->meta));
+    for (const scheduler::HolderEntry& holder : queue.holders)
+      holders[root_of(queue)].push_back(path_of(holder.object->meta));
   }
   for (auto& [root, names] : holders) std::sort(names.begin(), names.end());
-  for (const ListedClusterQueue& queue : listing.cluster_queues) {
+  for (const scheduler::ListedClusterQueue& queue : listing.cluster_queues) {
     if (queue.object == nullptr || !pending.contains(queue.object->meta.name)) continue;
     const std::vector<std::string>& all = holders[root_of(queue)];
     QueueAtEnd at_end{.cluster_queue = queue.object->meta.name, .pending = pending[queue.object->meta.name]};

@@ -28,7 +28,7 @@ using Watcher = std::function<void(const Progress&)>;
 // wants to know what becomes of it.
 struct Looks {
   Duration every{};
-  std::function<void(const ClusterState& state, const SchedulerDriver& decisions, Now now)> look{};
+  std::function<void(const state::ClusterState& state, const state::SchedulerDriver& decisions, Now now)> look{};
 };
 
 History run(const Scenario& scenario, const Watcher& watcher = {}, const Looks& looks = {});

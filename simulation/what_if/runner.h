@@ -38,7 +38,7 @@ class Runner {
   };
 
   Now now() const;
-  ReconcileContext context() const;
+  reconcilers::ReconcileContext context() const;
   Timestamp stamp() const { return to_timestamp(now().wall); }
   std::optional<int64_t> next() const;
   void begin();
@@ -46,7 +46,7 @@ class Runner {
   void take_due();
   void take(const DueEvent& due);
   void settle();
-  void note_preemption(uint32_t victim, const PendingDecision& decision);
+  void note_preemption(uint32_t victim, const state::PendingDecision& decision);
   void finish();
 
   // Jobs (runner_jobs.cpp).
@@ -79,8 +79,8 @@ class Runner {
   const Scenario& scenario_;
   const Watcher& watcher_;
   const Looks& looks_;
-  ClusterState state_;
-  SchedulerDriver decisions_;
+  state::ClusterState state_;
+  state::SchedulerDriver decisions_;
   Timetable timetable_;
   History history_;
   PodPlaces places_;

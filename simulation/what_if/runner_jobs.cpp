@@ -62,7 +62,7 @@ void Runner::put_status(uint32_t job, Live& live, WorkloadStatus status) {
 }
 
 bool Runner::pass(uint32_t job, Live& live) {
-  const WorkloadPass passed = pass_over(*live.workload, context());
+  const reconcilers::WorkloadPass passed = reconcilers::pass_over(*live.workload, context());
   if (passed.again_at) {
     const int64_t at = std::max((*passed.again_at - scenario_.start).count(), elapsed_ + 1);
     if (live.wake_at != at) {
@@ -97,7 +97,7 @@ void Runner::advance(uint32_t job) {
 
 bool Runner::awaits_pods(const Workload& workload) const {
   return scenario_.settings.queues.wait_for_pods_ready.has_value() ||
-         tracks_flavors(workload, queues_of(workload, state_).cluster);
+         reconcilers::tracks_flavors(workload, state::queues_of(workload, state_).cluster);
 }
 
 // A number that depends only on the seed, the job and the attempt: other events do not change it.
@@ -155,7 +155,9 @@ void Runner::fill_nodes() {
 }
 
 void Runner::get_ready(uint32_t job, Live& live) {
-  put_status(job, live, status_with_pods(*live.workload, pods_ready_condition(*live.workload, true, stamp())));
+  put_status(
+      job, live,
+      reconcilers::status_with_pods(*live.workload, reconcilers::pods_ready_condition(*live.workload, true, stamp())));
 }
 
 void Runner::await_checks(uint32_t job, Live& live) {
@@ -204,12 +206,12 @@ void Runner::release(uint32_t job, Live& live) {
   }
   const Condition evicted = *find_condition(live.workload->status.conditions, kEvictedCondition);
   const Duration admitted_for = decisions_.admitted_for(*live.workload, now());
-  put_status(job, live, released_status(*live.workload, evicted, admitted_for, stamp()));
+  put_status(job, live, reconcilers::released_status(*live.workload, evicted, admitted_for, stamp()));
 }
 
 void Runner::end(uint32_t job, Live& live) {
   history_.stays[live.stay].to = elapsed_;
-  put_status(job, live, finished_status(*live.workload, kSucceededReason, "", stamp()));
+  put_status(job, live, reconcilers::finished_status(*live.workload, kSucceededReason, "", stamp()));
   forget(job, Fate::kFinished);
 }
 

@@ -25,7 +25,7 @@ Outcome<> ScenarioBuild::take_table() {
     if (shape == known.end()) {
       json manifest = to_manifest(row.job);
       manifest["metadata"]["uid"] = "row-" + std::to_string(row.line);
-      auto made = shape_of_job(batch_job, manifest, scene_in(row.job.ns));
+      auto made = shape_of_job(jobs::batch_job, manifest, scene_in(row.job.ns));
       if (!made) return fail(options_.table_name + ": line " + std::to_string(row.line) + ": " + made.error().message);
       made->run_time = row.run_time;
       shape = known.emplace(key, static_cast<uint32_t>(table_shapes_.size())).first;
@@ -90,8 +90,8 @@ std::optional<Duration> ScenarioBuild::left_of(const Workload& workload, Duratio
 
 // Its pods run until they are evicted.
 bool ScenarioBuild::serves(const Workload& workload) const {
-  const std::string_view gvk = workload.meta.annotation(kJobOwnerGvk);
-  if (gvk == gvk_of(kStatefulSets) || gvk == gvk_of(kLeaderWorkerSets)) return true;
+  const std::string_view gvk = workload.meta.annotation(jobs::kJobOwnerGvk);
+  if (gvk == jobs::gvk_of(kStatefulSets) || gvk == jobs::gvk_of(kLeaderWorkerSets)) return true;
   if (workload.meta.controller) return serving_owners_.contains(workload.meta.controller->uid);
   if (!workload.of_pod_group()) return false;
   const json owners = json::parse(workload.group_owners_text, nullptr, false);
@@ -116,9 +116,9 @@ void ScenarioBuild::arrange_stored() {
       shape.job = owner->name;
     }
     shape.keeps_progress = stored.traits.keeps_progress || (of_job && of_job->keeps_progress);
-    if (const std::string_view name = workload.meta.annotation(kJobOwnerName); !name.empty()) {
-      const std::string_view gvk = workload.meta.annotation(kJobOwnerGvk),
-                             index = workload.meta.annotation(kComponentIndex);
+    if (const std::string_view name = workload.meta.annotation(jobs::kJobOwnerName); !name.empty()) {
+      const std::string_view gvk = workload.meta.annotation(jobs::kJobOwnerGvk),
+                             index = workload.meta.annotation(jobs::kComponentIndex);
       shape.kind = gvk.substr(std::min(gvk.rfind('=') + 1, gvk.size()));
       shape.job = std::string(name) + (index.empty() ? "" : "-" + std::string(index));
     }

@@ -58,10 +58,10 @@ class ScenarioBuild {
   ShapeContext scene_in(std::string_view ns);
   Outcome<> take_jobs();
   static bool is_known(const nlohmann::json& object);
-  Outcome<> take_job(const JobKind& kind, const SourceObject& source);
+  Outcome<> take_job(const jobs::JobKind& kind, const SourceObject& source);
   // A StatefulSet or a group of a LeaderWorkerSet is queued as a whole if the object names a queue; otherwise the pods
   // are queued one by one where their template names one.
-  Outcome<> take_serving(const JobKind& kind, const SourceObject& source, const JobTraits& traits);
+  Outcome<> take_serving(const jobs::JobKind& kind, const SourceObject& source, const JobTraits& traits);
   // Of a job that is in the input as well.
   bool is_part_of_another(const ObjectMeta& meta) const;
   Outcome<> take_pods();
@@ -84,8 +84,8 @@ class ScenarioBuild {
 
   const ScenarioOptions& options_;
   std::vector<SourceObject> objects_;
-  ClusterState state_;
-  SchedulerDriver decisions_;  // decides nothing
+  state::ClusterState state_;
+  state::SchedulerDriver decisions_;  // decides nothing
   ReadScenario read_;
   std::vector<Stored> stored_;
   std::vector<JobTraits> traits_;  // of the shapes

@@ -64,12 +64,12 @@ ShapeContext ScenarioBuild::scene_in(std::string_view ns) {
 Outcome<> ScenarioBuild::take_jobs() {
   for (const SourceObject& source : objects_) {
     const json& object = source.value;
-    const JobKind* kind = find_job_kind(group_in(object), string_at(object, {"kind"}));
+    const jobs::JobKind* kind = jobs::find_job_kind(group_in(object), string_at(object, {"kind"}));
     if (kind == nullptr) {
       if (!is_known(object)) ++others_[std::string(string_at(object, {"kind"}))];
       continue;
     }
-    if (kind == &plain_pod) continue;
+    if (kind == &jobs::plain_pod) continue;
     if (auto done = take_job(*kind, source); !done) return done;
   }
   return Done{};
@@ -81,7 +81,7 @@ bool ScenarioBuild::is_known(const json& object) {
          (string_at(object, {"kind"}) == "Node" && group_in(object).empty());
 }
 
-Outcome<> ScenarioBuild::take_job(const JobKind& kind, const SourceObject& source) {
+Outcome<> ScenarioBuild::take_job(const jobs::JobKind& kind, const SourceObject& source) {
   const json& object = source.value;
   const ObjectMeta meta = read_meta(object);
   const auto traits = job_traits(meta.annotations);
@@ -100,7 +100,7 @@ Outcome<> ScenarioBuild::take_job(const JobKind& kind, const SourceObject& sourc
   if (!kind.is_enabled(options_.settings.queues.rules))
     return wrong(source, "the integration " + std::string(kind.framework) +
                              " is not enabled; name it in integrations.frameworks of --config");
-  if (prebuilt_workload_name_of(options_.settings.queues.rules, meta))
+  if (jobs::prebuilt_workload_name_of(options_.settings.queues.rules, meta))
     return wrong(source, "names a prebuilt Workload that is not in the input or is owned by another job");
   if (!kind.is_managed_by(kind.managed_by(read_object(kind.type, object)))) {
     ++foreign_;
@@ -116,7 +116,7 @@ Outcome<> ScenarioBuild::take_job(const JobKind& kind, const SourceObject& sourc
   return Done{};
 }
 
-Outcome<> ScenarioBuild::take_serving(const JobKind& kind, const SourceObject& source, const JobTraits& traits) {
+Outcome<> ScenarioBuild::take_serving(const jobs::JobKind& kind, const SourceObject& source, const JobTraits& traits) {
   const ObjectMeta meta = read_meta(source.value);
   const bool is_set = kind.type.plural == kStatefulSets.plural || kind.type.plural == kLeaderWorkerSets.plural;
   if (is_set && !meta.label(kQueueNameLabel).empty()) {
@@ -134,7 +134,7 @@ Outcome<> ScenarioBuild::take_serving(const JobKind& kind, const SourceObject& s
       ++queueless_;
       continue;
     }
-    if (!plain_pod.is_enabled(options_.settings.queues.rules)) return wrong(source, std::string(kNoPods));
+    if (!jobs::plain_pod.is_enabled(options_.settings.queues.rules)) return wrong(source, std::string(kNoPods));
     auto shape = shape_of_pods({pod}, scene_in(string_at(source.value, {"metadata", "namespace"})));
     if (!shape) return wrong(source, shape.error().message);
     add(*std::move(shape), traits, true);
@@ -168,7 +168,8 @@ Outcome<> ScenarioBuild::take_pods() {
   for (const auto& [name, sources] : groups) {
     std::vector<json> pods;
     for (const SourceObject* source : sources) pods.push_back(source->value);
-    if (!plain_pod.is_enabled(options_.settings.queues.rules)) return wrong(*sources.front(), std::string(kNoPods));
+    if (!jobs::plain_pod.is_enabled(options_.settings.queues.rules))
+      return wrong(*sources.front(), std::string(kNoPods));
     const auto traits = job_traits(read_meta(pods.front()).annotations);
     if (!traits) return wrong(*sources.front(), traits.error().message);
     auto shape = shape_of_pods(pods, scene_in(name.first));

@@ -29,7 +29,7 @@ bool is_queued(const json& pod) {
 
 Requests requests_of(const json& pod) {
   const PodSpec spec(object_at(pod, {"spec"}));
-  Requests requests = to_requests(pod_requests(adjusted_resources(spec, {})));
+  Requests requests = to_requests(state::pod_requests(state::adjusted_resources(spec, {})));
   requests[std::string(kPodsResource)] = 1;
   return requests;
 }

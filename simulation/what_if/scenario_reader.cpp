@@ -60,7 +60,7 @@ Outcome<> ScenarioBuild::complete() {
     json& object = objects_[i].value;
     if (name_in(object).empty()) return wrong(objects_[i], "metadata.name: Required value: it has no name");
     json& meta = object["metadata"];
-    const JobKind* kind = find_job_kind(group_in(object), string_at(object, {"kind"}));
+    const jobs::JobKind* kind = jobs::find_job_kind(group_in(object), string_at(object, {"kind"}));
     const bool namespaced = kind != nullptr || string_at(object, {"kind"}) == kWorkloads.kind ||
                             string_at(object, {"kind"}) == kLocalQueues.kind ||
                             string_at(object, {"kind"}) == kLimitRanges.kind;

@@ -7,7 +7,7 @@
 #include "state/cohorts_above.h"
 #include "state/queues_of.h"
 
-namespace muster {
+namespace muster::state {
 namespace {
 
 double seconds_between(Timestamp from, Timestamp to) {
@@ -179,4 +179,4 @@ void note_ended_series(const TypedObject& before, const ClusterState& state, con
   }
 }
 
-}  // namespace muster
+}  // namespace muster::state

@@ -14,7 +14,7 @@
 #include "api/workload.h"
 #include "state/cluster_state.h"
 
-namespace muster {
+namespace muster::state {
 
 // What has happened to the Workload when its status has become `after`.
 std::vector<Measurement> measurements_of(const Workload& workload, const WorkloadStatus& after);
@@ -32,4 +32,4 @@ bool is_measured(const LocalQueue& queue, const QueueSettings& settings);
 void note_ended_series(const TypedObject& before, const ClusterState& state, const QueueSettings& settings,
                        std::vector<Measurement>& measurements);
 
-}  // namespace muster
+}  // namespace muster::state

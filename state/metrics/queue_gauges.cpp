@@ -9,7 +9,7 @@
 #include "state/cohorts_above.h"
 #include "state/metrics/measurements.h"
 
-namespace muster {
+namespace muster::state {
 namespace {
 
 using Sums = std::map<std::pair<std::string, std::string>, int64_t>;  // by flavor and resource
@@ -30,7 +30,7 @@ GaugeLabels with(GaugeLabels labels, const char* name, std::string value) {
 }
 
 // Position in the tree of Cohorts.
-GaugeLabels place_of(const char* kind, const std::string& name, const TreeReading& tree) {
+GaugeLabels place_of(const char* kind, const std::string& name, const scheduler::TreeReading& tree) {
   return {{kind, name}, {"parent_cohort", tree.parent}, {"root_cohort", tree.root}};
 }
 
@@ -58,15 +58,15 @@ class GaugeReader {
         shows_cohorts_(settings.rules.enabled("MetricsForCohorts")) {}
 
   std::vector<GaugeReading> read() {
-    const QueueReadings readings =
-        readings_of(decisions_.scheduler().state(), settings_.metrics.cluster_queue_resources);
-    for (const ClusterQueueReading& reading : readings.cluster_queues) read_cluster_queue(reading);
-    for (const LocalQueueReading& reading : readings.local_queues) pending_[reading.key] = reading.pending;
+    const scheduler::QueueReadings readings =
+        scheduler::readings_of(decisions_.scheduler().state(), settings_.metrics.cluster_queue_resources);
+    for (const scheduler::ClusterQueueReading& reading : readings.cluster_queues) read_cluster_queue(reading);
+    for (const scheduler::LocalQueueReading& reading : readings.local_queues) pending_[reading.key] = reading.pending;
     state_.for_each_of(kLocalQueues,
                        [&](const TypedObject& object) { read_local_queue(*std::get<LocalQueuePtr>(object)); });
     if (shows_unadmitted_) read_homeless();
     if (shows_cohorts_) {
-      for (const CohortReading& reading : readings.cohorts) read_cohort(reading);
+      for (const scheduler::CohortReading& reading : readings.cohorts) read_cohort(reading);
     }
     return std::move(gauges_);
   }
@@ -85,7 +85,7 @@ class GaugeReader {
     show(gauge, std::move(labels), std::isinf(share) ? std::numeric_limits<double>::quiet_NaN() : share);
   }
 
-  void read_cluster_queue(const ClusterQueueReading& reading) {
+  void read_cluster_queue(const scheduler::ClusterQueueReading& reading) {
     const ClusterQueue* queue = state_.cluster_queue(reading.name);
     if (queue == nullptr) return;
     const std::string& name = reading.name;
@@ -161,7 +161,7 @@ class GaugeReader {
     const GaugeLabels local = {{"name", name}, {"namespace", ns}};
     const QueueCounts& counts = state_.queue_counts().of_local_queue(ns, name);
     const auto found = pending_.find(ns + "/" + name);
-    const PendingReading pending = found == pending_.end() ? PendingReading() : found->second;
+    const scheduler::PendingReading pending = found == pending_.end() ? scheduler::PendingReading() : found->second;
     show(Gauge::kLocalPendingWorkloads, with(local, "status", "active"), pending.active);
     show(Gauge::kLocalPendingWorkloads, with(local, "status", "inadmissible"), pending.inadmissible);
     show(Gauge::kLocalReservingWorkloads, local, counts.reserving);
@@ -195,13 +195,13 @@ class GaugeReader {
     show_unadmitted(Gauge::kUnadmittedWorkloads, {{kQueue, ""}}, unadmitted);
   }
 
-  void read_cohort(const CohortReading& reading) {
+  void read_cohort(const scheduler::CohortReading& reading) {
     const std::string& name = reading.name;
     const Subtree& subtree = subtrees_[name];
     show(Gauge::kCohortInfo, place_of("cohort", name, reading.tree), 1);
     show_share(Gauge::kCohortShare, {{"cohort", name}}, reading.tree.share);
     show(Gauge::kCohortAdmitted, {{"cohort", name}}, static_cast<double>(subtree.admitted));
-    for (const CohortReading::Quota& quota : reading.subtree) {
+    for (const scheduler::CohortReading::Quota& quota : reading.subtree) {
       const GaugeLabels labels = {{"cohort", name}, {"flavor", quota.flavor}, {"resource", quota.resource}};
       const auto reserved = subtree.reserved.find({quota.flavor, quota.resource});
       show(Gauge::kCohortQuota, labels, to_double(quota.resource, quota.amount));
@@ -215,8 +215,8 @@ class GaugeReader {
   const QueueSettings& settings_;
   const bool shows_unadmitted_;
   const bool shows_cohorts_;
-  std::map<std::string, PendingReading, std::less<>> pending_;  // by "ns/name" of LocalQueues
-  std::map<std::string, Subtree> subtrees_;                     // by Cohort
+  std::map<std::string, scheduler::PendingReading, std::less<>> pending_;  // by "ns/name" of LocalQueues
+  std::map<std::string, Subtree> subtrees_;                                // by Cohort
   std::vector<GaugeReading> gauges_;
 };
 
@@ -227,4 +227,4 @@ std::vector<GaugeReading> queue_gauges(const ClusterState& state, const Schedule
   return GaugeReader(state, decisions, settings).read();
 }
 
-}  // namespace muster
+}  // namespace muster::state

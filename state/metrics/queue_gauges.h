@@ -9,11 +9,11 @@
 #include "state/cluster_state.h"
 #include "state/scheduler_driver.h"
 
-namespace muster {
+namespace muster::state {
 
 // One pass over the queues, with their kept counts, and one over the Workloads that wait
 // (scheduler/views/queue_readings.h): docs/metrics.md says what it costs.
 std::vector<GaugeReading> queue_gauges(const ClusterState& state, const SchedulerDriver& decisions,
                                        const QueueSettings& settings);
 
-}  // namespace muster
+}  // namespace muster::state

@@ -9,7 +9,7 @@
 #include "state/queue_counts.h"
 #include "state/typed_pointer.h"
 
-namespace muster {
+namespace muster::state {
 namespace {
 
 bool is_counted(const Workload& workload) {
@@ -172,4 +172,4 @@ void ResourceSeconds::recount(const ClusterState& state, MonotonicTime now) {
   prune_all(state);
 }
 
-}  // namespace muster
+}  // namespace muster::state

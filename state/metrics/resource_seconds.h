@@ -20,7 +20,7 @@
 #include "base/clock.h"
 #include "state/cluster_state.h"
 
-namespace muster {
+namespace muster::state {
 
 // One thread.
 class ResourceSeconds {
@@ -74,4 +74,4 @@ class ResourceSeconds {
   Accounts accounts_;
 };
 
-}  // namespace muster
+}  // namespace muster::state

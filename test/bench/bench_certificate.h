@@ -23,7 +23,7 @@ std::string pem(Write write) {
   return std::string(data, static_cast<size_t>(size));
 }
 
-inline Outcome<> install_certificate(TlsContext& tls) {
+inline Outcome<> install_certificate(server::TlsContext& tls) {
   const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(EVP_EC_gen("P-256"), EVP_PKEY_free);
   const std::unique_ptr<X509, decltype(&X509_free)> certificate(X509_new(), X509_free);
   X509_gmtime_adj(X509_getm_notBefore(certificate.get()), -60);

@@ -67,8 +67,8 @@ void handled_review(benchmark::State& state) {
       {"kind", "ConversionReview"},
       {"request", {{"uid", "u"}, {"desiredAPIVersion", "kueue.x-k8s.io/v1beta2"}, {"objects", std::move(objects)}}}};
   const std::string body = to_text(review);
-  Metrics metrics{MetricsOptions{}};
-  ConvertHandler handler(metrics);
+  server::Metrics metrics{server::MetricsOptions{}};
+  server::ConvertHandler handler(metrics);
   for (auto _ : state) benchmark::DoNotOptimize(handler.convert(body));
   state.SetItemsProcessed(state.range(0) * state.iterations());
   state.SetBytesProcessed(static_cast<int64_t>(body.size()) * state.iterations());

@@ -94,7 +94,7 @@ class Run {
 
  private:
   void start() {
-    std::map<std::string_view, KindListed> lists;
+    std::map<std::string_view, engine::KindListed> lists;
     for (const WatchedKind& kind : watched_kinds()) lists[kind.type->plural] = {kind.type, {}, 1, ""};
     const auto add = [&](const ResourceType& type, json object) {
       const json stored = store(type, std::move(object));
@@ -117,7 +117,7 @@ class Run {
     }
     for (auto& [plural, list] : lists) apply(std::move(list));
     shown_.clear();
-    apply(LeadershipChanged{true});
+    apply(engine::LeadershipChanged{true});
     turn();
   }
 
@@ -158,12 +158,12 @@ class Run {
     return object;
   }
 
-  void apply(Event event) {
+  void apply(engine::Event event) {
     const Stopwatch running(spent_);
     engine_.apply(event, now_);
   }
 
-  Commands plan() {
+  engine::Commands plan() {
     const Stopwatch running(spent_);
     return engine_.plan(now_);
   }
@@ -175,12 +175,12 @@ class Run {
         const Name name = shown_.front();
         shown_.pop_front();
         const Stopwatch running(spent_);
-        engine_.apply(ObjectChanged{read_object(*name.first, *parse_json(stored_.at(name)))}, now_);
+        engine_.apply(engine::ObjectChanged{read_object(*name.first, *parse_json(stored_.at(name)))}, now_);
       }
       pass(std::chrono::milliseconds(5));
-      const Commands commands = plan();
+      const engine::Commands commands = plan();
       busy = !commands.writes.empty();
-      for (const Command& command : commands.writes) answer(command);
+      for (const engine::Command& command : commands.writes) answer(command);
     }
   }
 
@@ -189,12 +189,12 @@ class Run {
     now_.monotonic += time;
   }
 
-  void answer(const Command& command) {
-    const Write& write = command.write;
+  void answer(const engine::Command& command) {
+    const reconcilers::Write& write = command.write;
     const ResourceType& type = *write.target.type;
-    ++writes_[std::string(type.plural) + (write.verb == Verb::kPatchStatus ? "/status" : "")];
+    ++writes_[std::string(type.plural) + (write.verb == reconcilers::Verb::kPatchStatus ? "/status" : "")];
     const auto found = stored_.find({&type, write.target.name});
-    if (found == stored_.end()) return apply(WriteFinished{command.id, WriteOutcome::kNotFound});
+    if (found == stored_.end()) return apply(engine::WriteFinished{command.id, reconcilers::WriteOutcome::kNotFound});
     json object = parse_json(found->second).value();
     const bool held_quota = object.contains("/status/admission"_json_pointer);
     object.merge_patch(write.body);
@@ -203,12 +203,12 @@ class Run {
       const bool holds_quota = stored.contains("/status/admission"_json_pointer);
       if (!held_quota && holds_quota) running_.push_back(write.target.name);
       if (held_quota && !holds_quota) std::erase(running_, write.target.name);
-      if (write.verb == Verb::kPatchStatus) ++status_writes_;
+      if (write.verb == reconcilers::Verb::kPatchStatus) ++status_writes_;
     }
     const std::string text = to_text(stored);
     const Stopwatch running(spent_);
-    WriteFinished finished{.id = command.id, .outcome = WriteOutcome::kDone};
-    if (write.verb == Verb::kPatchStatus)
+    engine::WriteFinished finished{.id = command.id, .outcome = reconcilers::WriteOutcome::kDone};
+    if (write.verb == reconcilers::Verb::kPatchStatus)
       finished.version = version_;  // the watch shows the rest
     else
       finished.object = read_object(type, *parse_json(text));
@@ -218,7 +218,7 @@ class Run {
   using Name = std::pair<const ResourceType*, std::string>;
 
   const int workloads_, queues_;
-  Engine engine_{{}};
+  engine::Engine engine_{{}};
   Now now_{TimePoint(std::chrono::seconds(1'800'000'000)), MonotonicTime(std::chrono::seconds(1))};
   uint64_t version_ = 1;
   std::map<Name, std::string> stored_;  // as text: JSON trees would be the measured memory

@@ -87,11 +87,11 @@ void row(const char* what, double value, const char* unit, const char* bound, bo
 }
 
 // A day of queues with four quotas each.
-double usage_mib(UsageHistory& usage, int queues) {
+double usage_mib(explain::UsageHistory& usage, int queues) {
   const double before = resident_mib();
-  QueueListing listed;
+  explain::QueueListing listed;
   for (int i = 0; i < queues; ++i) {
-    ListedClusterQueue queue;
+    scheduler::ListedClusterQueue queue;
     queue.object = read_cluster_queue({{"metadata", {{"name", "queue-" + std::to_string(i)}}}});
     for (const char* flavor : {"spot", "on-demand"}) {
       for (const char* resource : {"cpu", "memory"})
@@ -99,7 +99,7 @@ double usage_mib(UsageHistory& usage, int queues) {
     }
     listed.listing.cluster_queues.push_back(std::move(queue));
   }
-  for (size_t i = 0; i < UsageHistory::kMostSamples; ++i) {
+  for (size_t i = 0; i < explain::UsageHistory::kMostSamples; ++i) {
     listed.at = {kStart + static_cast<int64_t>(i) * 300, 0};
     usage.add(listed);
   }
@@ -112,12 +112,12 @@ int main(int argc, char** argv) {
   const int count = argc > 1 ? std::atoi(argv[1]) : 50'000;
   const int queues = argc > 2 ? std::atoi(argv[2]) : 1'000;
   std::printf("| %d Workloads, %d ClusterQueues | measured | bound | met |\n|---|---|---|---|\n", count, queues);
-  UsageHistory usage;
+  explain::UsageHistory usage;
   const double of_queues = usage_mib(usage, queues);
   row("a day of all ClusterQueues with 4 quotas each, memory", of_queues, "MiB", "", true);
 
   // What is read of JSON is freed before the next: what stays is the history's.
-  WorkloadHistory history;
+  explain::WorkloadHistory history;
   const double before = resident_mib();
   double spent = 0;
   size_t seen = 0;
@@ -135,7 +135,7 @@ int main(int argc, char** argv) {
   const double whole = of_queues + of_workloads;
   row("5 versions and 6 moments of each Workload, memory", of_workloads, "MiB", "", true);
   row("the same, as counted for its budget", static_cast<double>(history.bytes()) / kMiB, "MiB", "<= 40 MiB",
-      history.bytes() <= WorkloadHistory::Limits().bytes);
+      history.bytes() <= explain::WorkloadHistory::Limits().bytes);
   row("all history, memory", whole, "MiB", "<= 64 MiB", whole <= 64);
   row("Workloads that have one", static_cast<double>(history.workloads()), "", "", true);
   row("a version taken in, CPU time of the engine's thread", spent / static_cast<double>(seen) * 1e6, "us", "", true);
@@ -164,7 +164,7 @@ int main(int argc, char** argv) {
   }
   row("after as many Workloads with 8 changes and long texts, more", resident_mib() - calm, "MiB", "", true);
   row("the same, as counted for its budget", static_cast<double>(history.bytes()) / kMiB, "MiB", "<= 40 MiB",
-      history.bytes() <= WorkloadHistory::Limits().bytes);
+      history.bytes() <= explain::WorkloadHistory::Limits().bytes);
   const double most = resident_mib() - before + of_queues;
   row("all history then, memory", most, "MiB", "<= 64 MiB", most <= 64);
   return 0;

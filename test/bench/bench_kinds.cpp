@@ -68,7 +68,7 @@ int main(int argc, char** argv) {
   const int jobs = argc > 1 ? std::atoi(argv[1]) : 10000;
   const double most = argc > 2 ? std::atof(argv[2]) : 3072;
   const ResourceType& type = find_described_kind("ray.io", "RayJob")->type();
-  ClusterState state;
+  state::ClusterState state;
   for (int i = 0; i < 200; ++i) state.put(read_object(type, ray_job(-1 - i)));
   const double before = resident_bytes();
   for (int i = 0; i < jobs; ++i) state.put(read_object(type, ray_job(i)));

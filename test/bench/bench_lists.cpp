@@ -41,29 +41,30 @@ int main(int argc, char** argv) {
   std::vector<double> taken, sorted, pages, visible, whole;
   for (int i = 0; i < 20; ++i) {
     const MonotonicTime begin = system_clock().now().monotonic;
-    QueueListing listed = take_queue_listing(cluster.state, cluster.decisions, true, system_clock().now());
+    explain::QueueListing listed =
+        explain::take_queue_listing(cluster.state, cluster.decisions, true, system_clock().now());
     taken.push_back(milliseconds_since(begin));
     const MonotonicTime sorting = system_clock().now().monotonic;
-    const QueueSnapshot snapshot(std::move(listed));
+    const explain::QueueSnapshot snapshot(std::move(listed));
     sorted.push_back(milliseconds_since(sorting));
     const MonotonicTime all = system_clock().now().monotonic;
-    const auto everything = pending_of_cluster_queue(snapshot, "v1beta2", "cq", {.limit = 100'000});
+    const auto everything = explain::pending_of_cluster_queue(snapshot, "v1beta2", "cq", {.limit = 100'000});
     whole.push_back(milliseconds_since(all));
     if (!everything || everything->size() < static_cast<size_t>(count) * 100) return 1;
   }
   // Readers one after the other, each as soon as the last one is answered, with pauses of 1 ms.
   const auto take = [&] {
-    return std::optional(take_queue_listing(cluster.state, cluster.decisions, true, system_clock().now()));
+    return std::optional(explain::take_queue_listing(cluster.state, cluster.decisions, true, system_clock().now()));
   };
-  SharedSnapshot shared(take, system_clock());
+  runtime::SharedSnapshot shared(take, system_clock());
   const MonotonicTime end = system_clock().now().monotonic + std::chrono::seconds(seconds);
   while (system_clock().now().monotonic < end) {
     const MonotonicTime begin = system_clock().now().monotonic;
-    const auto list = workload_list(*shared.get(), {});
+    const auto list = explain::workload_list(*shared.get(), {});
     if (!list || (*list)["items"].size() != 500 || list->dump().empty()) return 1;
     pages.push_back(milliseconds_since(begin));
     const MonotonicTime second = system_clock().now().monotonic;
-    if (!pending_of_cluster_queue(*shared.get(), "v1beta2", "cq", {.limit = 500})) return 1;
+    if (!explain::pending_of_cluster_queue(*shared.get(), "v1beta2", "cq", {.limit = 500})) return 1;
     visible.push_back(milliseconds_since(second));
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }

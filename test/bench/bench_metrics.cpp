@@ -18,19 +18,19 @@ using nlohmann::json;
 
 constexpr Now kNow{TimePoint(std::chrono::seconds(1'800'000'000)), MonotonicTime(std::chrono::seconds(0))};
 
-void put(Engine& engine, const ResourceType& type, const std::string& name, json object) {
+void put(engine::Engine& engine, const ResourceType& type, const std::string& name, json object) {
   static int version = 0;
   object["metadata"] = {{"name", name}, {"uid", name}, {"resourceVersion", std::to_string(++version)}};
   if (type.namespaced) object["metadata"]["namespace"] = "team";
-  engine.apply(ObjectChanged{read_object(type, object)}, kNow);
+  engine.apply(engine::ObjectChanged{read_object(type, object)}, kNow);
 }
 
-std::unique_ptr<Engine> cluster_of(int64_t workloads, int64_t queues) {
-  EngineSettings settings;
+std::unique_ptr<engine::Engine> cluster_of(int64_t workloads, int64_t queues) {
+  engine::EngineSettings settings;
   settings.reconcilers.queues.metrics.cluster_queue_resources = true;
-  auto engine = std::make_unique<Engine>(settings);
-  for (const WatchedKind& kind : watched_kinds()) engine->apply(KindListed{kind.type, {}}, kNow);
-  engine->apply(LeadershipChanged{true}, kNow);
+  auto engine = std::make_unique<engine::Engine>(settings);
+  for (const WatchedKind& kind : watched_kinds()) engine->apply(engine::KindListed{kind.type, {}}, kNow);
+  engine->apply(engine::LeadershipChanged{true}, kNow);
   put(*engine, kNamespaces, "team", json::object());
   put(*engine, kResourceFlavors, "default", json::object());
   const json quotas = {{{"name", "cpu"}, {"nominalQuota", std::to_string(workloads / queues / 50)}},
@@ -61,7 +61,7 @@ void read_gauges(benchmark::State& state) {
   const auto engine = cluster_of(state.range(0), state.range(1));
   size_t gauges = 0;
   for (auto _ : state) {
-    gauges = queue_gauges(engine->state(), engine->decisions(), engine->queue_settings()).size();
+    gauges = state::queue_gauges(engine->state(), engine->decisions(), engine->queue_settings()).size();
     benchmark::DoNotOptimize(gauges);
   }
   state.counters["series"] = static_cast<double>(gauges);
@@ -69,10 +69,11 @@ void read_gauges(benchmark::State& state) {
 
 void scrape(benchmark::State& state) {
   const auto engine = cluster_of(state.range(0), state.range(1));
-  QueueMetrics queues(true, [&] {
-    return GaugeReadings{engine->leads(), queue_gauges(engine->state(), engine->decisions(), engine->queue_settings())};
+  server::QueueMetrics queues(true, [&] {
+    return GaugeReadings{engine->leads(),
+                         state::queue_gauges(engine->state(), engine->decisions(), engine->queue_settings())};
   });
-  Metrics metrics(MetricsOptions{.version = "1", .rules = {}});
+  server::Metrics metrics(server::MetricsOptions{.version = "1", .rules = {}});
   metrics.include(queues.collectable());
   size_t bytes = 0;
   for (auto _ : state) {
@@ -87,7 +88,7 @@ BENCHMARK(scrape)->Args({1000, 10})->Args({50000, 1000})->Unit(benchmark::kMilli
 
 // One Workload's admission, as the engine's thread pays for it.
 void record(benchmark::State& state) {
-  QueueMetrics queues(true, [] { return std::nullopt; });
+  server::QueueMetrics queues(true, [] { return std::nullopt; });
   const Measurement admitted{.what = Measured::kAdmitted,
                              .cluster_queue = "cluster-queue-1",
                              .ns = "team",
@@ -100,8 +101,8 @@ BENCHMARK(record);
 
 // The end and the beginning of an admission in one namespace among many, as chargeback pays for it.
 void charge(benchmark::State& state) {
-  ClusterState cluster;
-  ResourceSeconds counted(true);
+  state::ClusterState cluster;
+  state::ResourceSeconds counted(true);
   counted.begin(kNow.monotonic);
   const auto change = [&](const ResourceType& type, json object, const std::string& name, const std::string& ns) {
     static int version = 0;

@@ -50,27 +50,30 @@ struct Ports {
   view->put(nlohmann::json::parse(R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"team-a"}})"));
   view->put(nlohmann::json::parse(R"({"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"LocalQueue",
     "metadata":{"name":"team-a-queue","namespace":"team-a"},"spec":{"clusterQueue":"all"}})"));
-  MetricsOptions metrics_options;
+  server::MetricsOptions metrics_options;
   metrics_options.version = "bench";
-  metrics_options.rules = all_rule_names();
-  Metrics metrics(std::move(metrics_options));
+  metrics_options.rules = server::all_rule_names();
+  server::Metrics metrics(std::move(metrics_options));
   const auto settings = std::make_shared<const RuleSettings>();
-  const ReviewHandler handler([&] { return settings; }, [&]() -> ClusterViewPtr { return view; }, metrics);
-  auto tls = TlsContext::create({});
+  const server::ReviewHandler handler([&] { return settings; }, [&]() -> ClusterViewPtr { return view; }, metrics);
+  auto tls = server::TlsContext::create({});
   if (!tls || !install_certificate(**tls)) std::_Exit(1);
-  const auto shared = std::make_shared<SharedSnapshot>(
-      [&] { return std::optional(take_queue_listing(cluster.state, cluster.decisions, true, system_clock().now())); },
+  const auto shared = std::make_shared<runtime::SharedSnapshot>(
+      [&] {
+        return std::optional(explain::take_queue_listing(cluster.state, cluster.decisions, true, system_clock().now()));
+      },
       system_clock());
-  Lister lister{.authorize = [](std::string_view, const ListAccess&) { return AuthDecision::kAllowed; },
-                .snapshot = [shared] { return shared->get(); },
-                .usage = [](std::string_view) -> std::optional<Result<nlohmann::json>> { return std::nullopt; }};
-  HttpServerOptions options;
+  server::Lister lister{
+      .authorize = [](std::string_view, const server::ListAccess&) { return server::AuthDecision::kAllowed; },
+      .snapshot = [shared] { return shared->get(); },
+      .usage = [](std::string_view) -> std::optional<Result<nlohmann::json>> { return std::nullopt; }};
+  server::HttpServerOptions options;
   options.bind_address = "127.0.0.1:0";
   options.tls = *tls;
   options.workers = std::max(2U, std::thread::hardware_concurrency());
-  HttpServer reviews(options, handler.routes());
+  server::HttpServer reviews(options, handler.routes());
   options.workers = 4;
-  HttpServer readers(options, list_routes(lister));
+  server::HttpServer readers(options, server::list_routes(lister));
   if (!reviews.start() || !readers.start()) std::_Exit(1);
   const Ports ports{reviews.port(), readers.port()};
   if (write(answer_to, &ports, sizeof ports) != sizeof ports) std::_Exit(1);

@@ -25,7 +25,7 @@ void decode(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(decode_review(body));
 }
 
-void whole_review(benchmark::State& state, const ReviewFunction& rules) {
+void whole_review(benchmark::State& state, const server::ReviewFunction& rules) {
   const auto body = bench::sample_review(static_cast<size_t>(state.range(0)));
   const RuleSettings settings;
   for (auto _ : state) {
@@ -35,14 +35,14 @@ void whole_review(benchmark::State& state, const ReviewFunction& rules) {
 }
 
 // With metrics, timers and the catch-all: what a worker does for a request.
-void handled_review(benchmark::State& state, const ReviewFunction& rules, const char* path) {
+void handled_review(benchmark::State& state, const server::ReviewFunction& rules, const char* path) {
   const auto body = bench::sample_review(static_cast<size_t>(state.range(0)));
-  MetricsOptions options;
-  options.rules = all_rule_names();
-  Metrics metrics(std::move(options));
+  server::MetricsOptions options;
+  options.rules = server::all_rule_names();
+  server::Metrics metrics(std::move(options));
   const auto settings = std::make_shared<const RuleSettings>();
   const ClusterViewPtr shared(&view(), [](const ClusterView*) {});
-  const ReviewHandler handler([&] { return settings; }, [&] { return shared; }, metrics);
+  const server::ReviewHandler handler([&] { return settings; }, [&] { return shared; }, metrics);
   for (auto _ : state) benchmark::DoNotOptimize(handler.review(rules, path, body));
 }
 
@@ -87,7 +87,7 @@ void workload_status(benchmark::State& state) {
   const RuleSettings settings;
   for (auto _ : state) {
     const auto request = decode_review(body);
-    const AdmissionResponse response = validate(Review{*request, view(), settings}, nullptr);
+    const AdmissionResponse response = validators::validate(Review{*request, view(), settings}, nullptr);
     if (!response.is_allowed()) state.SkipWithError(std::string(response.message()).c_str());
     benchmark::DoNotOptimize(response.encode());
   }
@@ -96,9 +96,9 @@ void workload_status(benchmark::State& state) {
 }  // namespace
 
 BENCHMARK(decode)->Arg(5000);
-BENCHMARK_CAPTURE(whole_review, mutate, muster::mutate)->Arg(5000);
-BENCHMARK_CAPTURE(whole_review, validate, muster::validate)->Arg(5000);
-BENCHMARK_CAPTURE(handled_review, mutate, muster::mutate, "/mutate")->Arg(5000);
-BENCHMARK_CAPTURE(handled_review, validate, muster::validate, "/validate")->Arg(5000);
+BENCHMARK_CAPTURE(whole_review, mutate, muster::mutators::mutate)->Arg(5000);
+BENCHMARK_CAPTURE(whole_review, validate, muster::validators::validate)->Arg(5000);
+BENCHMARK_CAPTURE(handled_review, mutate, muster::mutators::mutate, "/mutate")->Arg(5000);
+BENCHMARK_CAPTURE(handled_review, validate, muster::validators::validate, "/validate")->Arg(5000);
 BENCHMARK(workload_status);
 BENCHMARK_MAIN();

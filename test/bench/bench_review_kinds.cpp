@@ -74,13 +74,13 @@ std::string pytorch_review() {
 }
 
 // p50 and p99 of both webhooks for a review, in µs; zeros: the job was not suspended, so something else was measured.
-std::array<double, 2> measured(const ReviewHandler& handler, const std::string& body, size_t reviews) {
-  if (handler.review(mutate, "/mutate", body).body.find("\"patch\"") == std::string::npos) return {};
+std::array<double, 2> measured(const server::ReviewHandler& handler, const std::string& body, size_t reviews) {
+  if (handler.review(mutators::mutate, "/mutate", body).body.find("\"patch\"") == std::string::npos) return {};
   std::vector<double> taken;
   for (size_t i = 0; i < reviews + reviews / 10; ++i) {
     const double before = cpu_seconds();
-    const auto mutated = handler.review(mutate, "/mutate", body);
-    const auto validated = handler.review(validate, "/validate", body);
+    const auto mutated = handler.review(mutators::mutate, "/mutate", body);
+    const auto validated = handler.review(validators::validate, "/validate", body);
     // The first ones warm the caches.
     if (i >= reviews / 10) taken.push_back((cpu_seconds() - before) * 1e6);
   }
@@ -97,12 +97,12 @@ bool take_turn(bool with_more, size_t reviews, Turn& turn) {
   if (with_more && !describe_kinds(*settings)) return false;
   ClusterView view;
   view.put(json::parse(R"({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team-a"}})"));
-  MetricsOptions options;
-  options.rules = all_rule_names();
-  Metrics metrics(std::move(options));
+  server::MetricsOptions options;
+  options.rules = server::all_rule_names();
+  server::Metrics metrics(std::move(options));
   const std::shared_ptr<const RuleSettings> shared_settings = settings;
   const ClusterViewPtr shared_view(&view, [](const ClusterView*) {});
-  const ReviewHandler handler([&] { return shared_settings; }, [&] { return shared_view; }, metrics);
+  const server::ReviewHandler handler([&] { return shared_settings; }, [&] { return shared_view; }, metrics);
   const auto job = measured(handler, bench::sample_review(5000), reviews);
   const auto pytorch = measured(handler, pytorch_review(), reviews);
   turn = {job[0], job[1], pytorch[0], pytorch[1]};

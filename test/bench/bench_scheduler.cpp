@@ -69,8 +69,8 @@ class Cluster {
   // How many were admitted.
   size_t drain() {
     size_t count = 0;
-    for (const Decision& decision : scheduler_.drain(kNow)) {
-      if (const auto* admitted = std::get_if<Admitted>(&decision)) {
+    for (const scheduler::Decision& decision : scheduler_.drain(kNow)) {
+      if (const auto* admitted = std::get_if<scheduler::Admitted>(&decision)) {
         running_.push_back(admitted->workload->meta.name);
         ++count;
       }
@@ -85,12 +85,12 @@ class Cluster {
 
   // Of the one that came last, so that all of its queue are ahead of it.
   size_t explain_last() const {
-    const auto told = explain_pending(scheduler_.state(), "ns", "wl-" + std::to_string(next_ - 1));
+    const auto told = scheduler::explain_pending(scheduler_.state(), "ns", "wl-" + std::to_string(next_ - 1));
     return told ? told->position : 0;
   }
 
  private:
-  Scheduler scheduler_;
+  scheduler::Scheduler scheduler_;
   int64_t queues_, shapes_, next_ = 0;
   std::deque<std::string> running_;
 };

@@ -33,21 +33,21 @@ int serve(const std::string& port) {
   sigaddset(&ends, SIGINT);
   pthread_sigmask(SIG_BLOCK, &ends, nullptr);
 
-  MetricsOptions metrics_options;
+  server::MetricsOptions metrics_options;
   metrics_options.version = "bench";
-  metrics_options.rules = all_rule_names();
-  Metrics metrics(std::move(metrics_options));
+  metrics_options.rules = server::all_rule_names();
+  server::Metrics metrics(std::move(metrics_options));
   const auto settings = std::make_shared<const RuleSettings>();
   const auto view = make_view();
-  const ReviewHandler handler([&] { return settings; }, [&] { return view; }, metrics);
+  const server::ReviewHandler handler([&] { return settings; }, [&] { return view; }, metrics);
 
-  auto tls = TlsContext::create({});
+  auto tls = server::TlsContext::create({});
   if (!tls || !bench::install_certificate(**tls)) return 1;
-  HttpServerOptions options;
+  server::HttpServerOptions options;
   options.bind_address = "127.0.0.1:" + port;
   options.tls = *tls;
   options.workers = std::max(2u, std::thread::hardware_concurrency());  // as muster serve does
-  HttpServer server(options, handler.routes());
+  server::HttpServer server(options, handler.routes());
   if (auto started = server.start(); !started) {
     std::cerr << started.error().message << "\n";
     return 1;

@@ -24,8 +24,8 @@ double cpu_seconds() {
 }
 
 struct QueuedCluster {
-  ClusterState state;
-  SchedulerDriver decisions{QueueSettings()};
+  state::ClusterState state;
+  state::SchedulerDriver decisions{QueueSettings()};
 };
 
 void put(QueuedCluster& cluster, const ResourceType& type, const json& object) {

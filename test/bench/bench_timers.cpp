@@ -32,7 +32,7 @@ void set_and_fire(benchmark::State& state) {
   const std::vector<ObjectKey> keys = keys_of_workloads();
   const std::vector<MonotonicTime> when = times(state.range(0) != 0);
   for (auto _ : state) {
-    WorkQueue requests;
+    engine::WorkQueue requests;
     for (int i = 0; i < kPending; ++i) requests.enqueue_at(keys[i], when[i]);
     size_t fired = 0;
     for (int i = 0; i < kPending; i += 1000)
@@ -46,7 +46,7 @@ void set_and_fire(benchmark::State& state) {
 void move_one(benchmark::State& state) {
   const std::vector<ObjectKey> keys = keys_of_workloads();
   const std::vector<MonotonicTime> when = times(false);
-  WorkQueue requests;
+  engine::WorkQueue requests;
   for (int i = 0; i < kPending; ++i) requests.enqueue_at(keys[i], when[i]);
   int next = 0;
   for (auto _ : state) {

@@ -12,8 +12,8 @@ namespace muster::bench {
 
 // The objects, and the scheduler that is fed with them.
 struct PendingCluster {
-  ClusterState state;
-  SchedulerDriver decisions{QueueSettings()};
+  state::ClusterState state;
+  state::SchedulerDriver decisions{QueueSettings()};
 };
 
 inline void put(PendingCluster& cluster, const ResourceType& type, const nlohmann::json& object) {

@@ -32,7 +32,7 @@ std::string joined(const std::vector<std::string>& texts) {
   return text;
 }
 
-bool applies(const Mutator& mutator, const AdmissionRequest& request) {
+bool applies(const mutators::Mutator& mutator, const AdmissionRequest& request) {
   const auto& operations = mutator.operations;
   return std::find(operations.begin(), operations.end(), request.operation) != operations.end() &&
          std::any_of(mutator.matches.begin(), mutator.matches.end(), [&](const RuleMatch& match) {
@@ -47,7 +47,7 @@ void check_case(const GoldenCase& golden, RuleObserver* observer = nullptr) {
                               expect.contains("refused") || expect.contains("warnings");
   CHECK(says_something);
 
-  const AdmissionResponse mutated = mutate(golden.review(), observer);
+  const AdmissionResponse mutated = mutators::mutate(golden.review(), observer);
   CHECK(mutated.is_allowed() == !expect.contains("refused"));
   if (!mutated.is_allowed()) {
     CHECK(mutated.message() == expect.value("refused", ""));
@@ -60,9 +60,9 @@ void check_case(const GoldenCase& golden, RuleObserver* observer = nullptr) {
   if (expect.contains("object")) CHECK(request.object == expect["object"]);
 
   const Review review{request, golden.view, golden.settings};
-  CHECK_MESSAGE(mutate(review).patch().empty(), "a second pass through the chain changes the object again");
+  CHECK_MESSAGE(mutators::mutate(review).patch().empty(), "a second pass through the chain changes the object again");
 
-  const AdmissionResponse validated = validate(review, observer);
+  const AdmissionResponse validated = validators::validate(review, observer);
   std::vector<std::string> errors;
   for (const FieldError& error : validated.errors()) errors.push_back(error.text());
   CHECK(joined(sorted(errors)) == joined(expected_texts(expect, "errors")));
@@ -94,7 +94,7 @@ TEST_CASE("every golden case ends as its file says") {
 
 TEST_CASE("every mutator run twice on a golden case changes nothing the second time") {
   for (const GoldenCase& golden : read_golden_cases()) {
-    for (const Mutator* mutator : mutator_chain()) {
+    for (const mutators::Mutator* mutator : mutators::mutator_chain()) {
       if (!applies(*mutator, golden.request)) continue;
       INFO(golden.file, ": ", mutator->name);
       json object = golden.request.object;
@@ -130,6 +130,8 @@ TEST_CASE("every rule is seen at work by some golden case") {
     INFO(golden.file);
     check_case(golden, &witness);
   }
-  for (const Mutator* mutator : mutator_chain()) CHECK_MESSAGE(witness.saw(mutator->name), mutator->name);
-  for (const Validator* validator : all_validators()) CHECK_MESSAGE(witness.saw(validator->name), validator->name);
+  for (const mutators::Mutator* mutator : mutators::mutator_chain())
+    CHECK_MESSAGE(witness.saw(mutator->name), mutator->name);
+  for (const validators::Validator* validator : validators::all_validators())
+    CHECK_MESSAGE(witness.saw(validator->name), validator->name);
 }

@@ -69,7 +69,7 @@ AdmissionRequest request_of(const json& content) {
   request.old_object = content.value("oldObject", json());
   request.group = group_of(string_at(request.object, {"apiVersion"}));
   request.kind = string_at(request.object, {"kind"});
-  if (const JobKind* kind = find_job_kind(request.group, request.kind)) {
+  if (const jobs::JobKind* kind = jobs::find_job_kind(request.group, request.kind)) {
     request.version = kind->type.version;
     request.resource = kind->type.resource();
   } else if (request.group.empty()) {

@@ -20,8 +20,8 @@ using test::GoldenCase;
 namespace {
 
 // As muster registers itself where it runs with the settings of the case.
-WebhookRegistration registration_of(const RuleSettings& settings) {
-  WebhookRegistration registration;
+manifests::WebhookRegistration registration_of(const RuleSettings& settings) {
+  manifests::WebhookRegistration registration;
   registration.manage_jobs_without_queue_name = settings.manage_jobs_without_queue_name;
   registration.managed_namespaces = settings.managed_jobs_namespace_selector;
   registration.every_jobset = settings.native_jobsets;
@@ -50,10 +50,10 @@ struct Namespaces {
   std::map<std::string, std::string> labels;  // of the request's own
 };
 
-test::SentBy sent_by(WebhookKind kind, const GoldenCase& golden, const AdmissionRequest& request) {
+test::SentBy sent_by(manifests::WebhookKind kind, const GoldenCase& golden, const AdmissionRequest& request) {
   const Namespaces namespaces(golden);
   return test::entries_that_send(
-      webhook_entries(kind, registration_of(golden.settings), namespaces.with_default_queue, ""), request,
+      manifests::webhook_entries(kind, registration_of(golden.settings), namespaces.with_default_queue, ""), request,
       namespaces.labels);
 }
 
@@ -79,7 +79,7 @@ struct Reached {
   std::vector<std::string> errors;
 };
 
-void add(Reached& reached, WebhookKind kind, const GoldenCase& golden, const AdmissionRequest& request,
+void add(Reached& reached, manifests::WebhookKind kind, const GoldenCase& golden, const AdmissionRequest& request,
          const std::set<std::string>& active) {
   const test::SentBy sent = sent_by(kind, golden, request);
   (sent.entries.empty() ? reached.unsent : reached.rules).insert(active.begin(), active.end());
@@ -89,14 +89,14 @@ void add(Reached& reached, WebhookKind kind, const GoldenCase& golden, const Adm
 Reached reached_by(const GoldenCase& golden) {
   Reached reached;
   Active mutating, validating;
-  const AdmissionResponse mutated = mutate(golden.review(), &mutating);
-  add(reached, WebhookKind::kMutating, golden, golden.request, mutating.rules);
+  const AdmissionResponse mutated = mutators::mutate(golden.review(), &mutating);
+  add(reached, manifests::WebhookKind::kMutating, golden, golden.request, mutating.rules);
   if (!mutated.is_allowed()) return reached;
   AdmissionRequest request = golden.request;
   request.object = request.object.patch(mutated.patch());
-  const AdmissionResponse validated = validate({request, golden.view, golden.settings}, &validating);
+  const AdmissionResponse validated = validators::validate({request, golden.view, golden.settings}, &validating);
   if (!validated.warnings().empty()) validating.rules.insert("a warning");
-  add(reached, WebhookKind::kValidating, golden, request, validating.rules);
+  add(reached, manifests::WebhookKind::kValidating, golden, request, validating.rules);
   return reached;
 }
 
@@ -111,8 +111,8 @@ TEST_CASE("what a golden case shows happens in a cluster: a webhook entry sends 
     CHECK_MESSAGE(by.unsent.empty(), "no entry sends what these rules deal with: ", joined(by.unsent));
     reached.insert(by.rules.begin(), by.rules.end());
   }
-  for (const Mutator* mutator : mutator_chain())
+  for (const mutators::Mutator* mutator : mutators::mutator_chain())
     CHECK_MESSAGE(reached.contains(std::string(mutator->name)), mutator->name);
-  for (const Validator* validator : all_validators())
+  for (const validators::Validator* validator : validators::all_validators())
     CHECK_MESSAGE(reached.contains(std::string(validator->name)), validator->name);
 }

@@ -6,6 +6,7 @@
 #include "certs/openssl_handles.h"
 
 using namespace muster;
+using namespace muster::certs;
 using namespace std::chrono_literals;
 
 namespace {

@@ -5,6 +5,7 @@
 #include <functional>
 
 using namespace muster;
+using namespace muster::certs;
 using namespace std::chrono_literals;
 
 namespace {

@@ -8,6 +8,7 @@
 #include "test/support/memory_search.h"
 
 using namespace muster;
+using namespace muster::certs;
 using namespace std::chrono_literals;
 using muster::test::copies_in_memory;
 using muster::test::Masked;

@@ -9,13 +9,14 @@
 #include "test/certs/temporary_directory.h"
 
 using namespace muster;
+using namespace muster::certs;
 using muster::test::TemporaryDirectory;
 
 namespace {
 
 // Texts only: the store does not look inside. All fields of one state end alike, so
 // that a mixture of two states can be told.
-CertificateState state(const std::string& mark, bool renewing = false) {
+CertificateState state_of(const std::string& mark, bool renewing = false) {
   CertificateState made{{"ca " + mark, "ca key " + mark}, {}, "", {"leaf " + mark, "leaf key " + mark}};
   if (renewing) {
     made.next = {"next " + mark, "next key " + mark};
@@ -51,18 +52,18 @@ TEST_CASE("an absent or empty directory holds nothing") {
 TEST_CASE("what is written is read back, under names that users know and with keys for the owner only") {
   const TemporaryDirectory directory;
   DirectoryStore store(directory.path() / "made" / "here");
-  REQUIRE(written(store, state("1", true), "") == StoreOutcome::kWritten);
+  REQUIRE(written(store, state_of("1", true), "") == StoreOutcome::kWritten);
   const auto read = store.read();
   REQUIRE(read.ok());
-  CHECK(read->state == state("1", true));
+  CHECK(read->state == state_of("1", true));
   const auto made = directory.path() / "made" / "here";
   CHECK(directory.read("made/here/tls.crt") == "leaf 1");
   CHECK(directory.read("made/here/ca.crt") == "ca 1");
   for (const char* key : {"tls.key", "ca.key", "next-ca.key"}) CHECK(mode(made / key) == 0600);
   CHECK(mode(made) == 0700);
 
-  REQUIRE(written(store, state("2"), read->version) == StoreOutcome::kWritten);
-  CHECK(store.read()->state == state("2"));
+  REQUIRE(written(store, state_of("2"), read->version) == StoreOutcome::kWritten);
+  CHECK(store.read()->state == state_of("2"));
   CHECK_FALSE(std::filesystem::exists(made / "next-ca.crt"));
 }
 
@@ -70,12 +71,12 @@ TEST_CASE("a write that expects another version conflicts and changes nothing") 
   const TemporaryDirectory directory;
   DirectoryStore first(directory.path());
   DirectoryStore second(directory.path());
-  REQUIRE(written(first, state("1"), "") == StoreOutcome::kWritten);
-  CHECK(written(second, state("2"), "") == StoreOutcome::kConflict);
+  REQUIRE(written(first, state_of("1"), "") == StoreOutcome::kWritten);
+  CHECK(written(second, state_of("2"), "") == StoreOutcome::kConflict);
   const std::string version = second.read()->version;
-  REQUIRE(written(first, state("3"), version) == StoreOutcome::kWritten);
-  CHECK(written(second, state("2"), version) == StoreOutcome::kConflict);
-  CHECK(first.read()->state == state("3"));
+  REQUIRE(written(first, state_of("3"), version) == StoreOutcome::kWritten);
+  CHECK(written(second, state_of("2"), version) == StoreOutcome::kConflict);
+  CHECK(first.read()->state == state_of("3"));
 }
 
 TEST_CASE("the files of a directory filled by hand are read and then replaced") {
@@ -87,8 +88,8 @@ TEST_CASE("the files of a directory filled by hand are read and then replaced") 
   REQUIRE(read.ok());
   CHECK(read->state.leaf.certificate == "mine");
   CHECK(read->state.authority.key == "secret");
-  REQUIRE(written(store, state("1"), read->version) == StoreOutcome::kWritten);
-  CHECK(store.read()->state == state("1"));
+  REQUIRE(written(store, state_of("1"), read->version) == StoreOutcome::kWritten);
+  CHECK(store.read()->state == state_of("1"));
 }
 
 TEST_CASE("old states do not pile up and a foreign link is not followed") {
@@ -98,7 +99,7 @@ TEST_CASE("old states do not pile up and a foreign link is not followed") {
   std::filesystem::create_directory_symlink(elsewhere.path(), directory.path() / "..data");
   DirectoryStore store(directory.path());
   for (int i = 0; i < 5; ++i) {
-    REQUIRE(written(store, state(std::to_string(i)), store.read()->version) == StoreOutcome::kWritten);
+    REQUIRE(written(store, state_of(std::to_string(i)), store.read()->version) == StoreOutcome::kWritten);
   }
   CHECK(elsewhere.read("tls.crt") == "theirs");
   int states = 0;
@@ -112,7 +113,7 @@ TEST_CASE("a directory that cannot be written is an error that names it") {
   const TemporaryDirectory directory;
   directory.write("file", "");
   DirectoryStore store(directory.path() / "file");
-  const auto outcome = store.write(state("1"), "");
+  const auto outcome = store.write(state_of("1"), "");
   REQUIRE_FALSE(outcome.ok());
   CHECK(outcome.error().message.find((directory.path() / "file").string()) != std::string::npos);
 }
@@ -127,7 +128,7 @@ TEST_CASE("a reader beside writers never sees half of two states and no write is
     for (int i = 0; i < kWrites;) {
       const auto read = store.read();
       if (!read) break;
-      const auto outcome = store.write(state(name + std::to_string(i), i % 2 == 1), read->version);
+      const auto outcome = store.write(state_of(name + std::to_string(i), i % 2 == 1), read->version);
       if (!outcome) break;
       if (*outcome == StoreOutcome::kConflict) continue;
       ++won;
@@ -146,7 +147,7 @@ TEST_CASE("a reader beside writers never sees half of two states and no write is
       ++failed;
     else if (!read->version.empty()) {
       const std::string mark = read->state.leaf.certificate.substr(5);
-      if (read->state != state(mark) && read->state != state(mark, true)) ++mixed;
+      if (read->state != state_of(mark) && read->state != state_of(mark, true)) ++mixed;
     }
   }
   one.join();

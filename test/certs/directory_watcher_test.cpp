@@ -8,6 +8,7 @@
 #include "test/certs/temporary_directory.h"
 
 using namespace muster;
+using namespace muster::certs;
 using namespace std::chrono_literals;
 using muster::test::TemporaryDirectory;
 

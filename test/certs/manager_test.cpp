@@ -5,6 +5,7 @@
 #include "test/certs/memory_store.h"
 
 using namespace muster;
+using namespace muster::certs;
 using namespace std::chrono_literals;
 using muster::test::MemoryStore;
 

@@ -8,14 +8,14 @@
 
 namespace muster::test {
 
-class MemoryStore : public CertificateStore {
+class MemoryStore : public certs::CertificateStore {
  public:
-  Result<StoredCertificates> read() override {
+  Result<certs::StoredCertificates> read() override {
     if (!reachable) return fail("connection refused");
     ++reads;
-    return StoredCertificates{state, version()};
+    return certs::StoredCertificates{state, version()};
   }
-  Result<StoreOutcome> write(const CertificateState& next, const std::string& expected_version) override {
+  Result<certs::StoreOutcome> write(const certs::CertificateState& next, const std::string& expected_version) override {
     if (!reachable || !writable) return fail("connection refused");
     if (lose_race_with != nullptr) {
       state = *lose_race_with;
@@ -24,21 +24,21 @@ class MemoryStore : public CertificateStore {
     }
     if (expected_version != version()) {
       ++conflicts;
-      return StoreOutcome::kConflict;
+      return certs::StoreOutcome::kConflict;
     }
     state = next;
     ++generation;
     ++writes;
-    return StoreOutcome::kWritten;
+    return certs::StoreOutcome::kWritten;
   }
   std::string version() const { return generation == 0 ? "" : std::to_string(generation); }
 
-  CertificateState state;
+  certs::CertificateState state;
   int generation = 0;
   int reads = 0, writes = 0, conflicts = 0;
   bool reachable = true, writable = true;
   // Written by "another replica" just before the next write.
-  const CertificateState* lose_race_with = nullptr;
+  const certs::CertificateState* lose_race_with = nullptr;
 };
 
 }  // namespace muster::test

@@ -14,6 +14,7 @@
 #include "test/certs/memory_store.h"
 
 using namespace muster;
+using namespace muster::certs;
 using namespace std::chrono_literals;
 using muster::test::MemoryStore;
 

@@ -6,6 +6,7 @@
 #include "certs/store.h"
 
 using namespace muster;
+using namespace muster::certs;
 using nlohmann::json;
 
 namespace {

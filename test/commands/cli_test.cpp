@@ -11,6 +11,7 @@
 #include "test/support/temporary_file.h"
 
 using namespace muster;
+using namespace muster::commands;
 
 namespace {
 

@@ -6,6 +6,7 @@
 #include <sstream>
 
 using namespace muster;
+using namespace muster::commands;
 
 namespace {
 

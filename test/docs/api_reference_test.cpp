@@ -141,7 +141,7 @@ std::string only_in(const std::vector<Field>& one, const std::vector<Field>& oth
   return text;
 }
 
-std::string section_of(const DefinedKind& kind) {
+std::string section_of(const manifests::DefinedKind& kind) {
   const json& spec = kind.definition->at("spec");
   std::string stored;
   for (const json& version : spec.at("versions"))
@@ -170,7 +170,7 @@ std::string section_of(const DefinedKind& kind) {
 
 std::string reference() {
   std::string text = kHead;
-  for (const DefinedKind& kind : defined_kinds()) text += section_of(kind);
+  for (const manifests::DefinedKind& kind : manifests::defined_kinds()) text += section_of(kind);
   return text;
 }
 
@@ -188,7 +188,7 @@ TEST_CASE("api reference: the page is that of the definitions") {
 
 TEST_CASE("api reference: every field that is documented says what it is") {
   size_t seen = 0;
-  for (const DefinedKind& kind : defined_kinds()) {
+  for (const manifests::DefinedKind& kind : manifests::defined_kinds()) {
     for (const std::string& version : kind.served) {
       for (const Field& field : fields_of(*kind.version(version).schema)) {
         ++seen;

@@ -6,6 +6,7 @@
 #include "test/engine/served_engine.h"
 
 using namespace muster;
+using namespace muster::engine;
 using muster::test::ServedEngine;
 
 namespace {
@@ -27,7 +28,8 @@ Texts under_way(const ServedEngine& served) {
   return names;
 }
 
-void answer(ServedEngine& served, const std::string& workload, WriteOutcome outcome = WriteOutcome::kDone) {
+void answer(ServedEngine& served, const std::string& workload,
+            reconcilers::WriteOutcome outcome = reconcilers::WriteOutcome::kDone) {
   const auto found = std::find_if(served.writes.begin(), served.writes.end(),
                                   [&](const Command& command) { return command.write.target.name == workload; });
   REQUIRE(found != served.writes.end());
@@ -76,15 +78,15 @@ TEST_CASE("admissions at a time: quota is not held by who waits to be written") 
 TEST_CASE("admissions at a time: an answer makes room whatever it says") {
   ServedEngine served(two_at_a_time());
   put_three(served);
-  WriteOutcome outcome{};
+  reconcilers::WriteOutcome outcome{};
   SUBCASE("a conflict") {
-    outcome = WriteOutcome::kConflict;
+    outcome = reconcilers::WriteOutcome::kConflict;
   }
   SUBCASE("no answer") {
-    outcome = WriteOutcome::kFailed;
+    outcome = reconcilers::WriteOutcome::kFailed;
   }
   SUBCASE("gone") {
-    outcome = WriteOutcome::kNotFound;
+    outcome = reconcilers::WriteOutcome::kNotFound;
   }
   answer(served, "a", outcome);
   CHECK(under_way(served) == Texts{"b", "c"});

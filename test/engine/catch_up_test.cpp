@@ -7,6 +7,7 @@
 #include "test/engine/served_engine.h"
 
 using namespace muster;
+using namespace muster::engine;
 using namespace muster::test;
 using nlohmann::json;
 

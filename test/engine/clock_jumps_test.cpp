@@ -5,6 +5,7 @@
 #include "engine/engine.h"
 
 using namespace muster;
+using namespace muster::engine;
 using nlohmann::json;
 using std::chrono::hours;
 using std::chrono::minutes;
@@ -29,23 +30,24 @@ TypedObject workload(int version) {
 }
 
 // Writes once ten minutes have passed since the start.
-Plan late(const ObjectKey& key, const ReconcileContext& context) {
+reconcilers::Plan late(const ObjectKey& key, const reconcilers::ReconcileContext& context) {
   const TimePoint end = kStart + minutes(10);
-  Plan plan;
+  reconcilers::Plan plan;
   if (context.now.wall < end) {
     plan.wake_at(end);
   } else {
-    plan.writes.push_back({.verb = Verb::kPatchStatus, .target = key, .body = {{"status", {{"late", true}}}}});
+    plan.writes.push_back(
+        {.verb = reconcilers::Verb::kPatchStatus, .target = key, .body = {{"status", {{"late", true}}}}});
   }
   return plan;
 }
 
-void requests_for_all(const ClusterState&, const TypedObject& object, std::vector<ObjectKey>& keys) {
+void requests_for_all(const state::ClusterState&, const TypedObject& object, std::vector<ObjectKey>& keys) {
   keys.push_back(key_of(object));
 }
 
-const Reconciler kLate{.name = "late", .requests_for = requests_for_all, .reconcile = late};
-const Reconciler* const kLateOnly[] = {&kLate};
+const reconcilers::Reconciler kLate{.name = "late", .requests_for = requests_for_all, .reconcile = late};
+const reconcilers::Reconciler* const kLateOnly[] = {&kLate};
 
 struct EngineWithWorkload : Engine {
   EngineWithWorkload() : Engine({}, kLateOnly) {

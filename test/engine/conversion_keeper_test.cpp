@@ -6,6 +6,7 @@
 #include "engine/engine.h"
 
 using namespace muster;
+using namespace muster::engine;
 using nlohmann::json;
 
 namespace {
@@ -58,7 +59,7 @@ TEST_CASE("engine: a definition gets its CA bundle before the first sync and wit
   CHECK(body["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"] == base64_encode("PEM"));
 
   engine.apply(ObjectChanged{read(definition(kWorkloadDefinition, "8", "PEM"))}, at(2));
-  engine.apply(WriteFinished{commands.writes[0].id, WriteOutcome::kDone}, at(2));
+  engine.apply(WriteFinished{commands.writes[0].id, reconcilers::WriteOutcome::kDone}, at(2));
   CHECK(engine.plan(at(60)).empty());
   CHECK(engine.live_bundles() == std::vector<std::string>{"PEM"});
 }
@@ -83,7 +84,9 @@ TEST_CASE("engine: a bundle is asked for again whenever an object with another o
   engine.apply(ObjectChanged{read(definition(cohorts, "8", "OLD"))}, at(4));
   for (const Command& command : commands.writes) {
     const bool met = command.write.target.name == cohorts;
-    engine.apply(WriteFinished{command.id, met ? WriteOutcome::kConflict : WriteOutcome::kDone}, at(4));
+    engine.apply(
+        WriteFinished{command.id, met ? reconcilers::WriteOutcome::kConflict : reconcilers::WriteOutcome::kDone},
+        at(4));
   }
   CHECK(engine.take_seen_bundles() == Bundles{"OLD", "PEM"});
   engine.apply(CaBundleIssued{"PEM"}, at(5));

@@ -5,6 +5,7 @@
 #include <string>
 
 using namespace muster;
+using namespace muster::engine;
 
 namespace {
 

@@ -7,6 +7,7 @@
 #include "base/encoding.h"
 
 using namespace muster;
+using namespace muster::engine;
 using nlohmann::json;
 
 namespace {
@@ -102,7 +103,7 @@ TEST_CASE("engine: the webhook configurations are written once when sync and bun
   REQUIRE(commands.writes.size() == 1);
   const Command& command = commands.writes[0];
   CHECK(to_text(command.write.target) == "mutatingwebhookconfigurations/muster");
-  CHECK(command.write.verb == Verb::kPatch);
+  CHECK(command.write.verb == reconcilers::Verb::kPatch);
   CHECK_FALSE(command.needs_leadership);
   CHECK(command.write.body["metadata"]["resourceVersion"] == "7");
   CHECK(engine.plan(at(2)).empty());  // the write is under way
@@ -111,7 +112,7 @@ TEST_CASE("engine: the webhook configurations are written once when sync and bun
   json stored = configuration(kMutating, "8");
   stored["webhooks"] = command.write.body["webhooks"];
   engine.apply(ObjectChanged{read_object(kMutating, stored)}, at(2));
-  engine.apply(WriteFinished{command.id, WriteOutcome::kDone}, at(2));
+  engine.apply(WriteFinished{command.id, reconcilers::WriteOutcome::kDone}, at(2));
   CHECK(engine.plan(at(60)).empty());
   CHECK_FALSE(engine.next_tick().has_value());
 }
@@ -122,7 +123,7 @@ TEST_CASE("engine: a failed write is tried again after the interval and not befo
   engine.apply(ObjectChanged{read_object(kValidating, configuration(kValidating, "7"))}, at(0));
   const Commands first = engine.plan(at(10));
   REQUIRE(first.writes.size() == 1);
-  engine.apply(WriteFinished{first.writes[0].id, WriteOutcome::kFailed}, at(10));
+  engine.apply(WriteFinished{first.writes[0].id, reconcilers::WriteOutcome::kFailed}, at(10));
   CHECK(engine.plan(at(11)).empty());
   REQUIRE(engine.next_tick().has_value());
   CHECK(*engine.next_tick() == at(12).monotonic);
@@ -136,7 +137,7 @@ TEST_CASE("engine: a bundle that somebody else injected is not overwritten befor
   json stored = configuration(kMutating, "8");
   const Command command = engine.plan(at(0)).writes.at(0);
   stored["webhooks"] = command.write.body["webhooks"];
-  engine.apply(WriteFinished{command.id, WriteOutcome::kDone}, at(0));
+  engine.apply(WriteFinished{command.id, reconcilers::WriteOutcome::kDone}, at(0));
   for (json& webhook : stored["webhooks"]) webhook["clientConfig"]["caBundle"] = base64_encode("NEWER");
   engine.apply(ObjectChanged{read_object(kMutating, stored)}, at(10));
   CHECK(engine.live_bundles() == std::vector<std::string>{"NEWER"});

@@ -7,6 +7,7 @@
 #include "engine/engine.h"
 
 using namespace muster;
+using namespace muster::engine;
 using nlohmann::json;
 
 namespace {
@@ -32,20 +33,22 @@ ObjectKey key(const char* name) {
 }
 
 // Wants every Job to bear the annotation `seen`.
-Plan mark(const ObjectKey& target, const ReconcileContext& context) {
+reconcilers::Plan mark(const ObjectKey& target, const reconcilers::ReconcileContext& context) {
   const Job* found = context.state.job(target.ns, target.name);
   if (found == nullptr || !found->meta.annotation("seen").empty()) return {};
-  Write write{.verb = Verb::kPatch, .target = target, .body = {{"metadata", {{"annotations", {{"seen", "yes"}}}}}}};
+  reconcilers::Write write{.verb = reconcilers::Verb::kPatch,
+                           .target = target,
+                           .body = {{"metadata", {{"annotations", {{"seen", "yes"}}}}}}};
   write.events.push_back({.regarding = {.kind = "Job", .name = target.name}, .reason = "Seen"});
   return {.writes = {std::move(write)}};
 }
 
-void requests_for_jobs(const ClusterState&, const TypedObject& object, std::vector<ObjectKey>& keys) {
+void requests_for_jobs(const state::ClusterState&, const TypedObject& object, std::vector<ObjectKey>& keys) {
   if (std::holds_alternative<JobPtr>(object)) keys.push_back(key_of(object));
 }
 
-const Reconciler kMark{.name = "mark", .requests_for = requests_for_jobs, .reconcile = mark};
-const Reconciler* const kMarkOnly[] = {&kMark};
+const reconcilers::Reconciler kMark{.name = "mark", .requests_for = requests_for_jobs, .reconcile = mark};
+const reconcilers::Reconciler* const kMarkOnly[] = {&kMark};
 
 void lead(Engine& engine) {
   for (const WatchedKind& kind : watched_kinds()) engine.apply(KindListed{kind.type, {}}, at(0));
@@ -69,7 +72,7 @@ TEST_CASE("engine: a change is reconciled once and the answer to the write ends 
   CHECK(command.needs_leadership);
   CHECK(to_text(command.write.target) == "jobs/team-a/a");
   CHECK(engine.plan(at(1)).empty());  // under way
-  engine.apply(WriteFinished{command.id, WriteOutcome::kDone, job("a", 2, {{"seen", "yes"}})}, at(2));
+  engine.apply(WriteFinished{command.id, reconcilers::WriteOutcome::kDone, job("a", 2, {{"seen", "yes"}})}, at(2));
   CHECK(engine.plan(at(2)).writes.empty());
   // The watch tells nothing new.
   engine.apply(ObjectChanged{job("a", 2, {{"seen", "yes"}})}, at(3));
@@ -82,10 +85,12 @@ TEST_CASE("engine: an event is told when its write has succeeded and not before"
   engine.apply(ObjectChanged{job("a", 1)}, at(0));
   Commands commands = engine.plan(at(0));
   CHECK(commands.events.empty());
-  engine.apply(WriteFinished{commands.writes.at(0).id, WriteOutcome::kConflict}, at(0));
+  engine.apply(WriteFinished{commands.writes.at(0).id, reconcilers::WriteOutcome::kConflict}, at(0));
   commands = engine.plan(at(1000));
   CHECK(commands.events.empty());
-  engine.apply(WriteFinished{commands.writes.at(0).id, WriteOutcome::kDone, job("a", 2, {{"seen", "yes"}})}, at(1000));
+  engine.apply(
+      WriteFinished{commands.writes.at(0).id, reconcilers::WriteOutcome::kDone, job("a", 2, {{"seen", "yes"}})},
+      at(1000));
   commands = engine.plan(at(1000));
   REQUIRE(commands.events.size() == 1);
   CHECK(commands.events[0].reason == "Seen");
@@ -113,12 +118,13 @@ TEST_CASE("engine: lost leadership forgets what was planned and a late answer do
   engine.apply(ObjectChanged{job("c", 3)}, at(0));
   engine.apply(LeadershipChanged{false}, at(1));
   CHECK(engine.plan(at(1)).empty());
-  engine.apply(WriteFinished{commands.writes[0].id, WriteOutcome::kDone, job("a", 4, {{"seen", "yes"}})}, at(2));
+  engine.apply(WriteFinished{commands.writes[0].id, reconcilers::WriteOutcome::kDone, job("a", 4, {{"seen", "yes"}})},
+               at(2));
   CHECK(engine.plan(at(60'000)).writes.empty());
   // Leads again while the second write is still under way: it is not sent twice.
   engine.apply(LeadershipChanged{true}, at(60'000));
   CHECK(to_text(only_write(engine, at(60'000)).write.target) == "jobs/team-a/c");
-  engine.apply(WriteFinished{commands.writes[1].id, WriteOutcome::kFailed}, at(60'001));
+  engine.apply(WriteFinished{commands.writes[1].id, reconcilers::WriteOutcome::kFailed}, at(60'001));
   CHECK(to_text(only_write(engine, at(70'000)).write.target) == "jobs/team-a/b");
 }
 
@@ -126,10 +132,10 @@ TEST_CASE("engine: a failed write is tried again later and later") {
   Engine engine({}, kMarkOnly);
   lead(engine);
   engine.apply(ObjectChanged{job("a", 1)}, at(0));
-  engine.apply(WriteFinished{only_write(engine, at(0)).id, WriteOutcome::kFailed}, at(0));
+  engine.apply(WriteFinished{only_write(engine, at(0)).id, reconcilers::WriteOutcome::kFailed}, at(0));
   CHECK(engine.plan(at(49)).empty());
   REQUIRE(engine.next_tick() == at(50).monotonic);
-  engine.apply(WriteFinished{only_write(engine, at(50)).id, WriteOutcome::kFailed}, at(50));
+  engine.apply(WriteFinished{only_write(engine, at(50)).id, reconcilers::WriteOutcome::kFailed}, at(50));
   CHECK(engine.plan(at(149)).empty());
   CHECK(only_write(engine, at(150)).write.target == key("a"));
 }
@@ -139,7 +145,7 @@ TEST_CASE("engine: an object that a write finds gone is gone") {
   lead(engine);
   engine.apply(ObjectChanged{job("a", 1)}, at(0));
   const Command command = only_write(engine, at(0));
-  engine.apply(WriteFinished{command.id, WriteOutcome::kNotFound}, at(0));
+  engine.apply(WriteFinished{command.id, reconcilers::WriteOutcome::kNotFound}, at(0));
   CHECK(engine.state().job("team-a", "a") == nullptr);
   CHECK(engine.view()->owner("batch", "Job", "team-a", "a") == nullptr);
   CHECK(engine.plan(at(60'000)).empty());
@@ -148,104 +154,105 @@ TEST_CASE("engine: an object that a write finds gone is gone") {
 namespace {
 
 // Wants a ConfigMap beside each Job.
-Plan make_map(const ObjectKey& target, const ReconcileContext& context) {
+reconcilers::Plan make_map(const ObjectKey& target, const reconcilers::ReconcileContext& context) {
   const ObjectKey map{&kConfigMaps, target.ns, target.name};
   if (context.state.config_map(map.ns, map.name) != nullptr || context.state.taken(map, context.now.monotonic))
     return {};
-  return {.writes = {{.verb = Verb::kCreate, .target = map, .body = json::object()}}};
+  return {.writes = {{.verb = reconcilers::Verb::kCreate, .target = map, .body = json::object()}}};
 }
-const Reconciler kMakeMap{.name = "make_map", .requests_for = requests_for_jobs, .reconcile = make_map};
+const reconcilers::Reconciler kMakeMap{.name = "make_map", .requests_for = requests_for_jobs, .reconcile = make_map};
 
 // Asks to be called at a stored time, as deadlines are.
-Plan wait_until_noon(const ObjectKey& target, const ReconcileContext& context) {
+reconcilers::Plan wait_until_noon(const ObjectKey& target, const reconcilers::ReconcileContext& context) {
   if (context.now.wall >= at(5000).wall) return mark(target, context);
   return {.again_at = at(5000).wall};
 }
-const Reconciler kWait{.name = "wait", .requests_for = requests_for_jobs, .reconcile = wait_until_noon};
+const reconcilers::Reconciler kWait{.name = "wait", .requests_for = requests_for_jobs, .reconcile = wait_until_noon};
 
-Plan always_late(const ObjectKey&, const ReconcileContext& context) {
+reconcilers::Plan always_late(const ObjectKey&, const reconcilers::ReconcileContext& context) {
   return {.again_at = context.now.wall - std::chrono::hours(1)};
 }
-const Reconciler kAlwaysLate{.name = "always_late", .requests_for = requests_for_jobs, .reconcile = always_late};
+const reconcilers::Reconciler kAlwaysLate{
+    .name = "always_late", .requests_for = requests_for_jobs, .reconcile = always_late};
 
 }  // namespace
 
 TEST_CASE("engine: a name that a stranger has is looked at again after half a minute") {
-  const Reconciler* const table[] = {&kMakeMap};
+  const reconcilers::Reconciler* const table[] = {&kMakeMap};
   Engine engine({}, table);
   lead(engine);
   engine.apply(ObjectChanged{job("a", 1)}, at(0));
-  engine.apply(WriteFinished{only_write(engine, at(0)).id, WriteOutcome::kAlreadyExists}, at(0));
+  engine.apply(WriteFinished{only_write(engine, at(0)).id, reconcilers::WriteOutcome::kAlreadyExists}, at(0));
   CHECK(engine.plan(at(29'999)).empty());
   REQUIRE(engine.next_tick() == at(30'000).monotonic);
-  CHECK(only_write(engine, at(30'000)).write.verb == Verb::kCreate);
+  CHECK(only_write(engine, at(30'000)).write.verb == reconcilers::Verb::kCreate);
 }
 
 TEST_CASE("engine: one reconciler writes at a time and the next sees what came of it") {
-  const Reconciler* const table[] = {&kMark, &kMakeMap};
+  const reconcilers::Reconciler* const table[] = {&kMark, &kMakeMap};
   Engine engine({}, table);
   lead(engine);
   engine.apply(ObjectChanged{job("a", 1)}, at(0));
   const Command first = only_write(engine, at(0));
-  CHECK(first.write.verb == Verb::kPatch);
-  engine.apply(WriteFinished{first.id, WriteOutcome::kDone, job("a", 2, {{"seen", "yes"}})}, at(0));
-  CHECK(only_write(engine, at(0)).write.verb == Verb::kCreate);
+  CHECK(first.write.verb == reconcilers::Verb::kPatch);
+  engine.apply(WriteFinished{first.id, reconcilers::WriteOutcome::kDone, job("a", 2, {{"seen", "yes"}})}, at(0));
+  CHECK(only_write(engine, at(0)).write.verb == reconcilers::Verb::kCreate);
 }
 
 TEST_CASE("engine: a write that is answered with a version ends when the watch shows it") {
-  const Reconciler* const table[] = {&kMark, &kMakeMap};
+  const reconcilers::Reconciler* const table[] = {&kMark, &kMakeMap};
   Engine engine({}, table);
   lead(engine);
   engine.apply(ObjectChanged{job("a", 1)}, at(0));
-  WriteFinished finished{.id = only_write(engine, at(0)).id, .outcome = WriteOutcome::kDone, .version = 5};
+  WriteFinished finished{.id = only_write(engine, at(0)).id, .outcome = reconcilers::WriteOutcome::kDone, .version = 5};
   SUBCASE("shown after the answer") {
     engine.apply(finished, at(0));
     CHECK(engine.plan(at(60'000)).writes.empty());
     engine.apply(ObjectChanged{job("a", 4)}, at(60'000));
     CHECK(engine.plan(at(60'000)).writes.empty());
     engine.apply(ObjectChanged{job("a", 5, {{"seen", "yes"}})}, at(60'000));
-    CHECK(only_write(engine, at(60'000)).write.verb == Verb::kCreate);
+    CHECK(only_write(engine, at(60'000)).write.verb == reconcilers::Verb::kCreate);
   }
   SUBCASE("shown before the answer") {
     engine.apply(ObjectChanged{job("a", 6, {{"seen", "yes"}})}, at(0));
     CHECK(engine.plan(at(0)).writes.empty());
     engine.apply(finished, at(0));
-    CHECK(only_write(engine, at(0)).write.verb == Verb::kCreate);
+    CHECK(only_write(engine, at(0)).write.verb == reconcilers::Verb::kCreate);
   }
   SUBCASE("a younger version shows it too, and so does a list") {
     engine.apply(finished, at(0));
     engine.apply(KindListed{&kJobs, {job("a", 7, {{"seen", "yes"}})}, 8}, at(0));
-    CHECK(only_write(engine, at(0)).write.verb == Verb::kCreate);
+    CHECK(only_write(engine, at(0)).write.verb == reconcilers::Verb::kCreate);
   }
   SUBCASE("nothing was to be changed") {
     finished.version = 1;
     engine.apply(finished, at(0));
-    CHECK(only_write(engine, at(0)).write.verb == Verb::kPatch);
+    CHECK(only_write(engine, at(0)).write.verb == reconcilers::Verb::kPatch);
   }
   SUBCASE("the object goes, and one of its name comes") {
     engine.apply(finished, at(0));
     engine.apply(ObjectRemoved{job("a", 6)}, at(0));
     engine.apply(ObjectChanged{job("a", 7)}, at(0));
-    CHECK(only_write(engine, at(0)).write.verb == Verb::kPatch);
+    CHECK(only_write(engine, at(0)).write.verb == reconcilers::Verb::kPatch);
   }
   SUBCASE("the object had gone before the answer came") {
     engine.apply(ObjectRemoved{job("a", 6)}, at(0));
     engine.apply(finished, at(0));
     engine.apply(ObjectChanged{job("a", 7)}, at(0));
-    CHECK(only_write(engine, at(0)).write.verb == Verb::kPatch);
+    CHECK(only_write(engine, at(0)).write.verb == reconcilers::Verb::kPatch);
   }
   SUBCASE("who leads anew waits for no write of before") {
     engine.apply(finished, at(0));
     engine.apply(LeadershipChanged{false}, at(0));
     engine.apply(LeadershipChanged{true}, at(0));
-    CHECK(only_write(engine, at(0)).write.verb == Verb::kPatch);
+    CHECK(only_write(engine, at(0)).write.verb == reconcilers::Verb::kPatch);
     engine.apply(ObjectChanged{job("a", 5, {{"seen", "yes"}})}, at(0));
     CHECK(engine.plan(at(0)).writes.empty());
   }
 }
 
 TEST_CASE("engine: a stored deadline is kept by the monotonic clock") {
-  const Reconciler* const table[] = {&kWait};
+  const reconcilers::Reconciler* const table[] = {&kWait};
   Engine engine({}, table);
   lead(engine);
   engine.apply(ObjectChanged{job("a", 1)}, at(0));
@@ -256,7 +263,7 @@ TEST_CASE("engine: a stored deadline is kept by the monotonic clock") {
 }
 
 TEST_CASE("engine: a reconciler that asks for the past does not keep the engine busy") {
-  const Reconciler* const table[] = {&kAlwaysLate};
+  const reconcilers::Reconciler* const table[] = {&kAlwaysLate};
   Engine engine({}, table);
   lead(engine);
   engine.apply(ObjectChanged{job("a", 1)}, at(0));
@@ -281,11 +288,11 @@ TEST_CASE("engine: the view stays the same object until something in it changes"
 namespace {
 
 // Wants a ConfigMap for every Job.
-Plan want_config_map(const ObjectKey& target, const ReconcileContext& context) {
+reconcilers::Plan want_config_map(const ObjectKey& target, const reconcilers::ReconcileContext& context) {
   const ObjectKey made{&kConfigMaps, target.ns, target.name};
-  const ClusterState& state = context.state;
+  const state::ClusterState& state = context.state;
   if (state.job(target.ns, target.name) == nullptr || state.config_map(made.ns, made.name) != nullptr) return {};
-  return {.writes = {{.verb = Verb::kCreate,
+  return {.writes = {{.verb = reconcilers::Verb::kCreate,
                       .target = made,
                       .body = {{"metadata", {{"name", made.name}, {"namespace", made.ns}}}},
                       .refusal = ObjectEvent{.regarding = {.kind = "Job", .name = target.name},
@@ -294,8 +301,9 @@ Plan want_config_map(const ObjectKey& target, const ReconcileContext& context) {
                                              .note = "ConfigMap cannot be created: "}}}};
 }
 
-const Reconciler kWantConfigMap{.name = "want", .requests_for = requests_for_jobs, .reconcile = want_config_map};
-const Reconciler* const kWantOnly[] = {&kWantConfigMap};
+const reconcilers::Reconciler kWantConfigMap{
+    .name = "want", .requests_for = requests_for_jobs, .reconcile = want_config_map};
+const reconcilers::Reconciler* const kWantOnly[] = {&kWantConfigMap};
 
 }  // namespace
 
@@ -304,14 +312,15 @@ TEST_CASE("engine: what the API server refuses to create is told with its senten
   lead(engine);
   engine.apply(ObjectChanged{job("a", 1)}, at(0));
   const Command command = only_write(engine, at(0));
-  engine.apply(WriteFinished{.id = command.id, .outcome = WriteOutcome::kRefused, .why = "exceeded quota: small"},
-               at(1));
+  engine.apply(
+      WriteFinished{.id = command.id, .outcome = reconcilers::WriteOutcome::kRefused, .why = "exceeded quota: small"},
+      at(1));
   Commands commands = engine.plan(at(1));
   REQUIRE(commands.events.size() == 1);
   CHECK(commands.events[0].reason == "ConfigMapCreationFailed");
   CHECK(commands.events[0].note == "ConfigMap cannot be created: exceeded quota: small");
   CHECK(commands.writes.empty());
-  const ClusterState::Rejection* rejection = engine.state().rejection(key("a"));
+  const state::ClusterState::Rejection* rejection = engine.state().rejection(key("a"));
   REQUIRE(rejection != nullptr);
   CHECK(rejection->why == "exceeded quota: small");
   CHECK(to_text(rejection->target) == "configmaps/team-a/a");
@@ -323,7 +332,7 @@ TEST_CASE("engine: what the API server refuses to create is told with its senten
   const Command second = only_write(engine, at(again));
   const TypedObject made = read_object(
       kConfigMaps, {{"metadata", {{"name", "a"}, {"namespace", "team-a"}, {"uid", "c"}, {"resourceVersion", "9"}}}});
-  engine.apply(WriteFinished{second.id, WriteOutcome::kDone, made}, at(again));
+  engine.apply(WriteFinished{second.id, reconcilers::WriteOutcome::kDone, made}, at(again));
   CHECK(engine.state().rejection(key("a")) == nullptr);
 }
 
@@ -332,7 +341,7 @@ TEST_CASE("engine: trouble on the way to the API server is told to nobody") {
   lead(engine);
   engine.apply(ObjectChanged{job("a", 1)}, at(0));
   const Command command = only_write(engine, at(0));
-  engine.apply(WriteFinished{.id = command.id, .outcome = WriteOutcome::kFailed}, at(1));
+  engine.apply(WriteFinished{.id = command.id, .outcome = reconcilers::WriteOutcome::kFailed}, at(1));
   CHECK(engine.plan(at(1)).events.empty());
   CHECK(engine.state().rejection(key("a")) == nullptr);
 }
@@ -342,7 +351,7 @@ TEST_CASE("engine: a rejection goes with the object for whose sake it was") {
   lead(engine);
   engine.apply(ObjectChanged{job("a", 1)}, at(0));
   const Command command = only_write(engine, at(0));
-  engine.apply(WriteFinished{.id = command.id, .outcome = WriteOutcome::kRefused, .why = "no"}, at(1));
+  engine.apply(WriteFinished{.id = command.id, .outcome = reconcilers::WriteOutcome::kRefused, .why = "no"}, at(1));
   engine.apply(ObjectRemoved{job("a", 2)}, at(2));
   CHECK(engine.state().rejection(key("a")) == nullptr);
 }
@@ -350,9 +359,9 @@ TEST_CASE("engine: a rejection goes with the object for whose sake it was") {
 namespace {
 
 // The same, where only the ConfigMap waits.
-Plan want_config_map_and_mark(const ObjectKey& target, const ReconcileContext& context) {
-  Plan plan = mark(target, context);
-  Plan more = want_config_map(target, context);
+reconcilers::Plan want_config_map_and_mark(const ObjectKey& target, const reconcilers::ReconcileContext& context) {
+  reconcilers::Plan plan = mark(target, context);
+  reconcilers::Plan more = want_config_map(target, context);
   if (more.writes.empty()) return plan;
   if (const auto left = context.state.refused_for(more.writes[0].target, context.now.monotonic)) {
     plan.wake_at(context.now.wall + *left);
@@ -363,8 +372,9 @@ Plan want_config_map_and_mark(const ObjectKey& target, const ReconcileContext& c
   return plan;
 }
 
-const Reconciler kBoth{.name = "both", .requests_for = requests_for_jobs, .reconcile = want_config_map_and_mark};
-const Reconciler* const kBothOnly[] = {&kBoth};
+const reconcilers::Reconciler kBoth{
+    .name = "both", .requests_for = requests_for_jobs, .reconcile = want_config_map_and_mark};
+const reconcilers::Reconciler* const kBothOnly[] = {&kBoth};
 
 }  // namespace
 
@@ -375,14 +385,14 @@ TEST_CASE("engine: a create that is refused waits longer each time and nothing e
   const auto refuse = [&](int64_t ms) {
     const Command command = only_write(engine, at(ms));
     CHECK(to_text(command.write.target) == "configmaps/team-a/a");
-    engine.apply(WriteFinished{.id = command.id, .outcome = WriteOutcome::kRefused, .why = "no"}, at(ms));
+    engine.apply(WriteFinished{.id = command.id, .outcome = reconcilers::WriteOutcome::kRefused, .why = "no"}, at(ms));
   };
   refuse(0);
   // Something else is done at once.
   engine.apply(ObjectChanged{job("a", 2)}, at(10));
   const Command other = only_write(engine, at(10));
   CHECK(to_text(other.write.target) == "jobs/team-a/a");
-  engine.apply(WriteFinished{other.id, WriteOutcome::kDone, job("a", 3, {{"seen", "yes"}})}, at(11));
+  engine.apply(WriteFinished{other.id, reconcilers::WriteOutcome::kDone, job("a", 3, {{"seen", "yes"}})}, at(11));
   for (const int64_t ms : {12, 500, 900}) CHECK(engine.plan(at(ms)).writes.empty());
   refuse(1000);
   CHECK(engine.plan(at(2900)).writes.empty());

@@ -9,6 +9,7 @@
 #include "test/engine/served_engine.h"
 
 using namespace muster;
+using namespace muster::engine;
 using namespace muster::test;
 using std::chrono::milliseconds;
 using std::chrono::seconds;

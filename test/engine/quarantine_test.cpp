@@ -9,6 +9,7 @@
 #include "test/engine/served_engine.h"
 
 using namespace muster;
+using namespace muster::engine;
 using namespace muster::test;
 using namespace std::chrono_literals;
 using nlohmann::json;
@@ -18,7 +19,7 @@ namespace {
 
 // Fails over ConfigMaps of this content, as a bug would; of others it counts the looks.
 int looks = 0;
-Plan fail_over_bad(const ObjectKey& key, const ReconcileContext& context) {
+reconcilers::Plan fail_over_bad(const ObjectKey& key, const reconcilers::ReconcileContext& context) {
   const ConfigMap* map = context.state.config_map(key.ns, key.name);
   if (map == nullptr) return {};
   check_invariant(!map->data.contains("bad"), "a ConfigMap must not be bad");
@@ -26,19 +27,19 @@ Plan fail_over_bad(const ObjectKey& key, const ReconcileContext& context) {
   ++looks;
   return {};
 }
-void itself(const ClusterState&, const TypedObject& object, std::vector<ObjectKey>& keys) {
+void itself(const state::ClusterState&, const TypedObject& object, std::vector<ObjectKey>& keys) {
   if (type_of(object).plural == kConfigMaps.plural) keys.push_back(key_of(object));
 }
-void fails_to_map(const ClusterState&, const TypedObject& object, std::vector<ObjectKey>&) {
+void fails_to_map(const state::ClusterState&, const TypedObject& object, std::vector<ObjectKey>&) {
   if (meta_of(object).name == "unconcerning") throw std::out_of_range("concerns");
 }
-Plan nothing(const ObjectKey&, const ReconcileContext&) {
+reconcilers::Plan nothing(const ObjectKey&, const reconcilers::ReconcileContext&) {
   return {};
 }
 
-const Reconciler kFailing{.name = "failing", .requests_for = itself, .reconcile = fail_over_bad};
-const Reconciler kUnconcerning{.name = "unconcerning", .requests_for = fails_to_map, .reconcile = nothing};
-const Reconciler* const kTable[] = {&kFailing, &kUnconcerning};
+const reconcilers::Reconciler kFailing{.name = "failing", .requests_for = itself, .reconcile = fail_over_bad};
+const reconcilers::Reconciler kUnconcerning{.name = "unconcerning", .requests_for = fails_to_map, .reconcile = nothing};
+const reconcilers::Reconciler* const kTable[] = {&kFailing, &kUnconcerning};
 
 json config_map(const std::string& name, int version, const json& data) {
   return {{"apiVersion", "v1"},

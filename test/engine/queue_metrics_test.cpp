@@ -11,6 +11,7 @@
 #include "test/support/measurements.h"
 
 using namespace muster;
+using namespace muster::engine;
 using muster::test::ServedEngine;
 using muster::test::to_texts;
 using nlohmann::json;
@@ -39,7 +40,7 @@ Texts attempts(const std::vector<Measurement>& measured) {
 // "cq active = 1".
 std::map<Gauge, Texts> gauges_of(const ServedEngine& served, const QueueSettings& settings) {
   std::map<Gauge, Texts> texts;
-  for (const GaugeReading& reading : queue_gauges(served.engine.state(), served.engine.decisions(), settings)) {
+  for (const GaugeReading& reading : state::queue_gauges(served.engine.state(), served.engine.decisions(), settings)) {
     std::ostringstream text;
     for (const GaugeLabel& label : reading.labels) text << (label.value.empty() ? "-" : label.value) << " ";
     text << "= " << reading.value;
@@ -68,7 +69,7 @@ TEST_CASE("metrics: an admission is counted once and only when it is written") {
     served.writes.erase(found);
     return command;
   };
-  served.answer(admission(), WriteOutcome::kConflict);
+  served.answer(admission(), reconcilers::WriteOutcome::kConflict);
   served.pass(std::chrono::seconds(2));
   served.plan();
   CHECK(happened(served.measured).empty());

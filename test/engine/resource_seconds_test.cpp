@@ -6,6 +6,7 @@
 #include "test/engine/served_engine.h"
 
 using namespace muster;
+using namespace muster::engine;
 using muster::test::ServedEngine;
 using nlohmann::json;
 using std::chrono::seconds;

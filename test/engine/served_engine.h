@@ -17,9 +17,9 @@ namespace muster::test {
 // The engine leads.
 class ServedEngine {
  public:
-  explicit ServedEngine(EngineSettings settings = {}) : engine(std::move(settings)) {
-    for (const WatchedKind& kind : watched_kinds()) engine.apply(KindListed{kind.type, {}}, now());
-    engine.apply(LeadershipChanged{true}, now());
+  explicit ServedEngine(engine::EngineSettings settings = {}) : engine(std::move(settings)) {
+    for (const WatchedKind& kind : watched_kinds()) engine.apply(engine::KindListed{kind.type, {}}, now());
+    engine.apply(engine::LeadershipChanged{true}, now());
   }
 
   Now now() const {
@@ -35,7 +35,7 @@ class ServedEngine {
     if (type.namespaced) metadata["namespace"] = "team-a";
     if (!metadata.contains("creationTimestamp")) metadata["creationTimestamp"] = "2026-01-01T12:00:00Z";
     metadata["resourceVersion"] = std::to_string(version_);
-    engine.apply(ObjectChanged{read_object(type, object)}, now());
+    engine.apply(engine::ObjectChanged{read_object(type, object)}, now());
     objects_[{&type, type.namespaced ? "team-a" : "", name}] = std::move(object);
   }
   void remove(const ResourceType& type, const std::string& name) {
@@ -43,18 +43,18 @@ class ServedEngine {
     nlohmann::json object = objects_.at(key);
     object["metadata"]["resourceVersion"] = std::to_string(++version_);
     objects_.erase(key);
-    engine.apply(ObjectRemoved{read_object(type, object)}, now());
+    engine.apply(engine::ObjectRemoved{read_object(type, object)}, now());
   }
 
   // What comes out of the engine next; the writes wait for answer().
   void plan() {
-    Commands commands = engine.plan(now());
-    for (Command& command : commands.writes) writes.push_back(std::move(command));
+    engine::Commands commands = engine.plan(now());
+    for (engine::Command& command : commands.writes) writes.push_back(std::move(command));
     measured.insert(measured.end(), commands.measurements.begin(), commands.measurements.end());
   }
-  void answer(const Command& command, WriteOutcome outcome = WriteOutcome::kDone) {
-    WriteFinished finished{command.id, outcome};
-    if (outcome == WriteOutcome::kDone) {
+  void answer(const engine::Command& command, reconcilers::WriteOutcome outcome = reconcilers::WriteOutcome::kDone) {
+    engine::WriteFinished finished{command.id, outcome};
+    if (outcome == reconcilers::WriteOutcome::kDone) {
       nlohmann::json& object = objects_.at(command.write.target);
       object.merge_patch(command.write.body);
       object["metadata"]["resourceVersion"] = std::to_string(++version_);
@@ -67,7 +67,7 @@ class ServedEngine {
     for (int rounds = 0; rounds < 50; ++rounds) {
       plan();
       if (writes.empty()) return;
-      for (const Command& command : std::exchange(writes, {})) answer(command);
+      for (const engine::Command& command : std::exchange(writes, {})) answer(command);
     }
     FAIL_CHECK("the engine does not come to rest");
   }
@@ -109,8 +109,8 @@ class ServedEngine {
     return condition == nullptr ? "" : condition->status + " " + condition->reason;
   }
 
-  Engine engine;
-  std::vector<Command> writes;
+  engine::Engine engine;
+  std::vector<engine::Command> writes;
   std::vector<Measurement> measured;
 
  private:

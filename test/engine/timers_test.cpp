@@ -8,6 +8,7 @@
 #include <string>
 
 using namespace muster;
+using namespace muster::engine;
 using std::chrono::milliseconds;
 
 namespace {

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 using namespace muster;
+using namespace muster::engine;
 using namespace std::chrono_literals;
 
 namespace {

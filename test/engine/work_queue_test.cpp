@@ -7,6 +7,7 @@
 #include <vector>
 
 using namespace muster;
+using namespace muster::engine;
 using std::chrono::milliseconds;
 
 namespace {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 using namespace muster;
+using namespace muster::engine;
 using nlohmann::json;
 
 namespace {

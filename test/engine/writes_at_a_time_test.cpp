@@ -6,6 +6,7 @@
 #include "test/engine/served_engine.h"
 
 using namespace muster;
+using namespace muster::engine;
 using namespace muster::test;
 using nlohmann::json;
 
@@ -39,7 +40,7 @@ TEST_CASE("engine: plans wait while as many writes are under way as may be") {
   CHECK((!tick || *tick > served.now().monotonic));
   const Command first = served.writes.front();
   served.writes.erase(served.writes.begin());
-  served.answer(first, WriteOutcome::kFailed);
+  served.answer(first, reconcilers::WriteOutcome::kFailed);
   CHECK((served.engine.next_tick() && *served.engine.next_tick() <= served.now().monotonic));
   served.plan();
   CHECK(served.writes.size() == 5);
@@ -49,7 +50,7 @@ TEST_CASE("engine: plans wait while as many writes are under way as may be") {
     const Command next = served.writes.front();
     served.writes.erase(served.writes.begin());
     planned.insert(to_text(next.write.target));
-    served.answer(next, WriteOutcome::kFailed);
+    served.answer(next, reconcilers::WriteOutcome::kFailed);
     served.plan();
   }
   CHECK(planned.size() >= 20);

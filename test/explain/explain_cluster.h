@@ -21,8 +21,8 @@ class ExplainCluster {
   // 2026-01-01T12:00:00Z
   Now now{TimePoint(std::chrono::seconds(1'767'268'800)), MonotonicTime(std::chrono::hours(1))};
   ReconcilerSettings settings;
-  ClusterState state;
-  SchedulerDriver decisions;
+  state::ClusterState state;
+  state::SchedulerDriver decisions;
 
   // Flavor f1 with 10 cpus for ClusterQueue "cq", LocalQueue "lq" in namespace "team-a".
   explicit ExplainCluster(ReconcilerSettings given = {})
@@ -130,7 +130,7 @@ class ExplainCluster {
   void follow() { decisions.follow(now); }
 
   ExplainReply ask(const ResourceType& type = kJobs, const std::string& name = "train", bool leads = true) const {
-    return explain({&type, "team-a", name}, {state, decisions, settings, now}, leads);
+    return explain::explain({&type, "team-a", name}, {state, decisions, settings, now}, leads);
   }
 
  private:

@@ -10,8 +10,8 @@
 namespace muster::test {
 namespace {
 
-QueueSnapshot snapshot_of(const ExplainCluster& cluster) {
-  return QueueSnapshot(take_queue_listing(cluster.state, cluster.decisions, true, cluster.now));
+explain::QueueSnapshot snapshot_of(const ExplainCluster& cluster) {
+  return explain::QueueSnapshot(explain::take_queue_listing(cluster.state, cluster.decisions, true, cluster.now));
 }
 
 json in_namespace(const std::string& ns, json patch = json::object()) {
@@ -32,8 +32,8 @@ std::vector<std::string> lines_of(const json& list) {
   return lines;
 }
 
-json list_workloads(const QueueSnapshot& snapshot, const WorkloadFilter& filter) {
-  const auto list = workload_list(snapshot, filter);
+json list_workloads(const explain::QueueSnapshot& snapshot, const explain::WorkloadFilter& filter) {
+  const auto list = explain::workload_list(snapshot, filter);
   REQUIRE(list.ok());
   return *list;
 }
@@ -56,7 +56,7 @@ ExplainCluster filled() {
 
 TEST_CASE("lists: an estimate stands beside those that wait, and beside nobody else") {
   const ExplainCluster cluster = filled();
-  const QueueSnapshot snapshot = snapshot_of(cluster);
+  const explain::QueueSnapshot snapshot = snapshot_of(cluster);
   const StartEstimate estimate = {.outcome = StartOutcome::kRange,
                                   .earliest = {to_timestamp(cluster.now.wall).seconds + 60, 0},
                                   .latest = {to_timestamp(cluster.now.wall).seconds + 600, 0},
@@ -64,7 +64,7 @@ TEST_CASE("lists: an estimate stands beside those that wait, and beside nobody e
   StartEstimates starts{.at = to_timestamp(cluster.now.wall), .by_path = {}};
   // One that was admitted since has one as well.
   for (const char* name : {"team-a/holder", "team-a/second", "team-b/first"}) starts.by_path.emplace(name, estimate);
-  const json list = *workload_list(snapshot, {.ns = "team-a"}, &starts);
+  const json list = *explain::workload_list(snapshot, {.ns = "team-a"}, &starts);
   CHECK(list.dump().find("team-b") == std::string::npos);
   size_t shown = 0;
   for (const json& item : list["items"]) {
@@ -74,12 +74,12 @@ TEST_CASE("lists: an estimate stands beside those that wait, and beside nobody e
     CHECK(item["estimatedStart"] == to_json(estimate, starts.at));
   }
   CHECK(shown == 1);
-  CHECK(workload_list(snapshot, {})->dump().find("estimatedStart") == std::string::npos);
+  CHECK(explain::workload_list(snapshot, {})->dump().find("estimatedStart") == std::string::npos);
 }
 
 TEST_CASE("lists: Workloads come in the order of the queue, with both positions") {
   const ExplainCluster cluster = filled();
-  const QueueSnapshot snapshot = snapshot_of(cluster);
+  const explain::QueueSnapshot snapshot = snapshot_of(cluster);
   const json all = list_workloads(snapshot, {});
   CHECK(lines_of(all) == std::vector<std::string>{"holder Admitted Running", "first Pending PendingEvaluation 0/0",
                                                   "second Pending PendingEvaluation 1/0", "off Inactive Deactivated",
@@ -100,17 +100,18 @@ TEST_CASE("lists: Workloads come in the order of the queue, with both positions"
         std::vector<std::string>{"second Pending PendingEvaluation 1/0"});
   CHECK(list_workloads(snapshot, {.ns = "team-a", .limit = 1})["metadata"]["remaining"] == 3);
   CHECK(lines_of(list_workloads(snapshot, {.ns = "team-b", .cluster_queue = "cq"})).size() == 1);
-  CHECK(workload_list(snapshot, {.ns = "team-a", .local_queue = "no"}).error().message ==
+  CHECK(explain::workload_list(snapshot, {.ns = "team-a", .local_queue = "no"}).error().message ==
         "there is no LocalQueue no in namespace team-a");
-  CHECK(workload_list(snapshot, {.cluster_queue = "no"}).error().message == "there is no ClusterQueue no");
+  CHECK(explain::workload_list(snapshot, {.cluster_queue = "no"}).error().message == "there is no ClusterQueue no");
 }
 
 TEST_CASE("lists: the reason is the first link that is missing") {
   ExplainCluster cluster = filled();
   const auto reason = [&](const char* name) {
-    const QueueSnapshot snapshot = snapshot_of(cluster);
-    for (const ListedWorkload& listed : snapshot.workloads()) {
-      if (listed.object->meta.name == name) return state_of(listed) + " " + reason_of(snapshot, listed);
+    const explain::QueueSnapshot snapshot = snapshot_of(cluster);
+    for (const explain::ListedWorkload& listed : snapshot.workloads()) {
+      if (listed.object->meta.name == name)
+        return explain::state_of(listed) + " " + explain::reason_of(snapshot, listed);
     }
     return std::string("none");
   };
@@ -148,19 +149,19 @@ TEST_CASE("lists: a reason has at most three words") {
                             "WaitingForPodsReady", "PendingEvaluation", "AdmissionGated", "UnsatisfiedAdmissionChecks",
                             "ClusterQueueStopped", "LocalQueueMissing", "Running", "Backoff", "Preempted",
                             "DeactivatedDueToRequeuingLimitExceeded", "FlavorFallback", "SomethingQuiteNewAndLong"}) {
-    const std::string words = in_words(token);
+    const std::string words = explain::in_words(token);
     INFO(token << ": " << words);
     CHECK_FALSE(words.empty());
     CHECK(std::count(words.begin(), words.end(), ' ') <= 2);
   }
-  CHECK(in_words("DeactivatedDueToRequeuingLimitExceeded") == "deactivated due to");
-  CHECK(in_words("FlavorFallback") == "flavor fallback");
+  CHECK(explain::in_words("DeactivatedDueToRequeuingLimitExceeded") == "deactivated due to");
+  CHECK(explain::in_words("FlavorFallback") == "flavor fallback");
 }
 
 TEST_CASE("lists: queues with counts, quota and the oldest wait") {
   ExplainCluster cluster = filled();
-  const QueueSnapshot snapshot = snapshot_of(cluster);
-  const json local = local_queue_list(snapshot, "team-a");
+  const explain::QueueSnapshot snapshot = snapshot_of(cluster);
+  const json local = explain::local_queue_list(snapshot, "team-a");
   REQUIRE(local["items"].size() == 1);
   const json& queue = local["items"][0];
   CHECK(queue["name"] == "lq");
@@ -169,9 +170,9 @@ TEST_CASE("lists: queues with counts, quota and the oldest wait") {
   CHECK(queue["state"] == "Active");
   CHECK(queue["usage"] == json::array({{{"flavor", "f1"}, {"resource", "cpu"}, {"used", "6"}}}));
   CHECK(queue["oldestPendingSince"] == "2026-01-01T10:40:00Z");
-  CHECK(local_queue_list(snapshot, "")["items"].size() == 2);
+  CHECK(explain::local_queue_list(snapshot, "")["items"].size() == 2);
 
-  const json clusters = cluster_queue_list(snapshot);
+  const json clusters = explain::cluster_queue_list(snapshot);
   REQUIRE(clusters["items"].size() == 1);
   CHECK(clusters["items"][0]["pending"] == 2);
   CHECK(clusters["items"][0]["reserving"] == 1);
@@ -186,11 +187,11 @@ TEST_CASE("lists: a stopped queue says so, and a LocalQueue says what it hangs o
   cluster.put(kClusterQueues, ExplainCluster::cluster_queue({{"stopPolicy", "HoldAndDrain"}}));
   cluster.put(kLocalQueues, {{"metadata", {{"name", "lost"}}}, {"spec", {{"clusterQueue", "none"}}}});
   cluster.follow();
-  const QueueSnapshot snapshot = snapshot_of(cluster);
-  const json clusters = cluster_queue_list(snapshot);
+  const explain::QueueSnapshot snapshot = snapshot_of(cluster);
+  const json clusters = explain::cluster_queue_list(snapshot);
   CHECK(clusters["items"][0]["state"] == "Stopped");
   CHECK(clusters["items"][0]["reason"] == "Stopped");
-  const json locals = local_queue_list(snapshot, "team-a");
+  const json locals = explain::local_queue_list(snapshot, "team-a");
   REQUIRE(locals["items"].size() == 2);
   CHECK(locals["items"][0]["reason"] == "ClusterQueueMissing");
   CHECK(locals["items"][1]["reason"] == "ClusterQueueStopped");
@@ -220,23 +221,24 @@ ExplainCluster with_cohort() {
 
 TEST_CASE("lists: the tree of Cohorts has its quota and its ClusterQueues") {
   const ExplainCluster cluster = with_cohort();
-  const json cohorts = cohort_list(snapshot_of(cluster));
+  const json cohorts = explain::cohort_list(snapshot_of(cluster));
   REQUIRE(cohorts["items"].size() == 1);
   CHECK(cohorts["items"][0]["name"] == "all");
   CHECK(cohorts["items"][0]["clusterQueues"] == json({"cq", "cq2"}));
   CHECK(cohorts["items"][0]["quotas"][0]["max"] == "12");
-  const json clusters = cluster_queue_list(snapshot_of(cluster));
+  const json clusters = explain::cluster_queue_list(snapshot_of(cluster));
   CHECK(clusters["items"][1]["quotas"][0]["borrowed"] == "1");
 }
 
 TEST_CASE("lists: holders of a resource, also those who borrowed, named to those who may know") {
   const ExplainCluster cluster = with_cohort();
-  const QueueSnapshot snapshot = snapshot_of(cluster);
+  const explain::QueueSnapshot snapshot = snapshot_of(cluster);
   std::set<std::string> asked;
-  const auto all = holder_list(snapshot, {.resource = "cpu", .ns = "team-a", .local_queue = "lq"}, [&](const auto& ns) {
-    asked.insert(ns);
-    return true;
-  });
+  const auto all =
+      explain::holder_list(snapshot, {.resource = "cpu", .ns = "team-a", .local_queue = "lq"}, [&](const auto& ns) {
+        asked.insert(ns);
+        return true;
+      });
   REQUIRE(all.ok());
   REQUIRE((*all)["items"].size() == 2);
   CHECK((*all)["items"][0]["name"] == "holder");
@@ -249,8 +251,8 @@ TEST_CASE("lists: holders of a resource, also those who borrowed, named to those
   CHECK((*all)["metadata"]["hidden"] == json({{"count", 0}, {"amount", "0"}}));
   CHECK(asked == std::set<std::string>{"team-a", "team-c"});
 
-  const auto mine = holder_list(snapshot, {.resource = "cpu", .cluster_queue = "cq"},
-                                [](const std::string& ns) { return ns == "team-a"; });
+  const auto mine = explain::holder_list(snapshot, {.resource = "cpu", .cluster_queue = "cq"},
+                                         [](const std::string& ns) { return ns == "team-a"; });
   REQUIRE(mine.ok());
   CHECK((*mine)["items"].size() == 1);
   CHECK((*mine)["metadata"]["hidden"] == json({{"count", 1}, {"amount", "3"}}));
@@ -259,10 +261,10 @@ TEST_CASE("lists: holders of a resource, also those who borrowed, named to those
   CHECK(mine->dump().find("cq2") == std::string::npos);
 
   const auto nobody = [](const std::string&) { return false; };
-  CHECK(holder_list(snapshot, {.resource = "gpu", .cluster_queue = "cq"}, nobody).error().message ==
+  CHECK(explain::holder_list(snapshot, {.resource = "gpu", .cluster_queue = "cq"}, nobody).error().message ==
         "ClusterQueue cq has no quota for gpu");
-  CHECK_FALSE(holder_list(snapshot, {.resource = "cpu", .cluster_queue = "none"}, nobody).ok());
-  CHECK_FALSE(holder_list(snapshot, {.resource = "cpu", .ns = "team-a", .local_queue = "none"}, nobody).ok());
+  CHECK_FALSE(explain::holder_list(snapshot, {.resource = "cpu", .cluster_queue = "none"}, nobody).ok());
+  CHECK_FALSE(explain::holder_list(snapshot, {.resource = "cpu", .ns = "team-a", .local_queue = "none"}, nobody).ok());
 }
 
 TEST_CASE("lists: at most so many namespaces are asked about, the rest is counted") {
@@ -276,11 +278,11 @@ TEST_CASE("lists: at most so many namespaces are asked about, the rest is counte
   }
   cluster.follow();
   int asked = 0;
-  const auto list = holder_list(snapshot_of(cluster), {.resource = "cpu", .cluster_queue = "cq"},
-                                [&](const std::string&) { return ++asked > 0; });
+  const auto list = explain::holder_list(snapshot_of(cluster), {.resource = "cpu", .cluster_queue = "cq"},
+                                         [&](const std::string&) { return ++asked > 0; });
   REQUIRE(list.ok());
-  CHECK(asked == static_cast<int>(kMostNamespaces));
-  CHECK((*list)["metadata"]["hidden"]["count"] == kCount - static_cast<int>(kMostNamespaces));
+  CHECK(asked == static_cast<int>(explain::kMostNamespaces));
+  CHECK((*list)["metadata"]["hidden"]["count"] == kCount - static_cast<int>(explain::kMostNamespaces));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "test/support/vectors.h"
 
 using namespace muster;
+using namespace muster::explain;
 using nlohmann::json;
 
 namespace {
@@ -28,7 +29,7 @@ class Replay {
       const WorkloadPtr workload = read_workload(item);
       std::vector<Requests> requests;
       for (const PodSet& pod_set : workload->pod_sets)
-        requests.push_back(to_requests(pod_requests(adjusted_resources(*pod_set.pod_template.spec, {}))));
+        requests.push_back(to_requests(state::pod_requests(state::adjusted_resources(*pod_set.pod_template.spec, {}))));
       scheduler_.put(workload, requests, now_);
     }
     scheduler_.follow(now_);
@@ -37,13 +38,14 @@ class Replay {
   // One head of each ClusterQueue that has one; their names, sorted.
   std::vector<std::string> pop(const std::string& step) {
     std::vector<std::string> heads;
-    const Listing listing = listing_of(scheduler_.state());
+    const scheduler::Listing listing = scheduler::listing_of(scheduler_.state());
     // A pop of any queue ends what was in flight in all.
-    const bool any = std::any_of(listing.cluster_queues.begin(), listing.cluster_queues.end(),
-                                 [&](const ListedClusterQueue& queue) { return first_active(queue) != nullptr; });
+    const bool any =
+        std::any_of(listing.cluster_queues.begin(), listing.cluster_queues.end(),
+                    [&](const scheduler::ListedClusterQueue& queue) { return first_active(queue) != nullptr; });
     if (any) in_flight_.clear();
-    for (const ListedClusterQueue& queue : listing.cluster_queues) {
-      const PendingEntry* head = first_active(queue);
+    for (const scheduler::ListedClusterQueue& queue : listing.cluster_queues) {
+      const scheduler::PendingEntry* head = first_active(queue);
       if (head == nullptr) continue;
       heads.push_back(path_of(head->object->meta));
       if (step != "take") continue;
@@ -58,8 +60,8 @@ class Replay {
 
   json answer(const json& request) const {
     QueueListing listed;
-    listed.listing = listing_of(scheduler_.state());
-    for (ListedClusterQueue& queue : listed.listing.cluster_queues) {
+    listed.listing = scheduler::listing_of(scheduler_.state());
+    for (scheduler::ListedClusterQueue& queue : listed.listing.cluster_queues) {
       const auto away = in_flight_.find(queue.object->meta.name);
       if (away != in_flight_.end()) queue.pending.push_back(away->second);
     }
@@ -79,20 +81,21 @@ class Replay {
   }
 
  private:
-  const PendingEntry* first_active(const ListedClusterQueue& queue) const {
-    const PendingEntry* first = nullptr;
-    for (const PendingEntry& entry : queue.pending) {
-      if (position_of(scheduler_.state(), entry.object->meta.ns, entry.object->meta.name) != QueuePosition::kActive)
+  const scheduler::PendingEntry* first_active(const scheduler::ListedClusterQueue& queue) const {
+    const scheduler::PendingEntry* first = nullptr;
+    for (const scheduler::PendingEntry& entry : queue.pending) {
+      if (scheduler::position_of(scheduler_.state(), entry.object->meta.ns, entry.object->meta.name) !=
+          scheduler::QueuePosition::kActive)
         continue;
-      if (first == nullptr || comes_before(entry, *first)) first = &entry;
+      if (first == nullptr || scheduler::comes_before(entry, *first)) first = &entry;
     }
     return first;
   }
 
   const json& input_;
   const Now now_{to_time_point(*parse_rfc3339("2026-01-01T12:00:00Z")), MonotonicTime(std::chrono::hours(1))};
-  Scheduler scheduler_;
-  std::map<std::string, PendingEntry> in_flight_;  // by ClusterQueue
+  scheduler::Scheduler scheduler_;
+  std::map<std::string, scheduler::PendingEntry> in_flight_;  // by ClusterQueue
 };
 
 }  // namespace

@@ -4,28 +4,29 @@
 
 #include <nlohmann/json.hpp>
 
-namespace muster {
+namespace muster::explain {
 namespace {
 
 using nlohmann::json;
 
-ListedClusterQueue queue_with(const std::string& name, size_t pending, std::vector<ListedQuota> quotas) {
-  ListedClusterQueue queue;
+scheduler::ListedClusterQueue queue_with(const std::string& name, size_t pending,
+                                         std::vector<scheduler::ListedQuota> quotas) {
+  scheduler::ListedClusterQueue queue;
   queue.object = read_cluster_queue({{"metadata", {{"name", name}}}});
   queue.pending.resize(pending);
   queue.quotas = std::move(quotas);
   return queue;
 }
 
-ListedQuota quota(const std::string& flavor, const std::string& resource, int64_t used) {
-  ListedQuota made;
+scheduler::ListedQuota quota(const std::string& flavor, const std::string& resource, int64_t used) {
+  scheduler::ListedQuota made;
   made.flavor = flavor;
   made.resource = resource;
   made.used = used;
   return made;
 }
 
-QueueListing listing_at(int minute, std::vector<ListedClusterQueue> queues) {
+QueueListing listing_at(int minute, std::vector<scheduler::ListedClusterQueue> queues) {
   QueueListing listed;
   listed.at = to_timestamp(TimePoint(std::chrono::hours(24 * 20000) + std::chrono::minutes(minute)));
   listed.listing.cluster_queues = std::move(queues);
@@ -64,4 +65,4 @@ TEST_CASE("usage history: a day is kept, and nothing of queues that are gone") {
 }
 
 }  // namespace
-}  // namespace muster
+}  // namespace muster::explain

@@ -11,6 +11,7 @@
 #include "api/texts/workload_texts.h"
 
 using namespace muster;
+using namespace muster::explain;
 using nlohmann::json;
 
 namespace {

@@ -43,7 +43,7 @@ json named(const ResourceType& type, const std::string& name, const char* priori
 }
 
 json training_job(const TrainingJob& kind, const std::string& name, const char* priority, int workers) {
-  json job = named(find_job_kind("kubeflow.org", kind.kind)->type, name, priority);
+  json job = named(jobs::find_job_kind("kubeflow.org", kind.kind)->type, name, priority);
   json& roles = job["spec"][std::string(kind.replica_specs)];
   roles["Worker"] = {{"replicas", workers}, {"template", pod_template(3600)}};
   roles[std::string(kind.main_role)] = {{"replicas", 1}, {"template", pod_template(40)}};
@@ -51,7 +51,7 @@ json training_job(const TrainingJob& kind, const std::string& name, const char* 
 }
 
 json spark_application(const std::string& name, const char* priority, int executors) {
-  json job = named(find_job_kind("sparkoperator.k8s.io", "SparkApplication")->type, name, priority);
+  json job = named(jobs::find_job_kind("sparkoperator.k8s.io", "SparkApplication")->type, name, priority);
   const auto role = [](int run_seconds) {
     return json{{"coreRequest", "1"}, {"annotations", {{kRunSeconds, std::to_string(run_seconds)}}}};
   };
@@ -66,7 +66,7 @@ json ray_cluster_spec(int workers, int run_seconds) {
 }
 
 json ray_job(const std::string& name, const char* priority, int workers) {
-  json job = named(find_job_kind("ray.io", "RayJob")->type, name, priority);
+  json job = named(jobs::find_job_kind("ray.io", "RayJob")->type, name, priority);
   job["spec"] = {{"submissionMode", "HTTPMode"},
                  {"shutdownAfterJobFinishes", true},
                  {"rayClusterSpec", ray_cluster_spec(workers, 50)}};
@@ -74,13 +74,13 @@ json ray_job(const std::string& name, const char* priority, int workers) {
 }
 
 json ray_cluster(const std::string& name, const char* priority, int workers) {
-  json cluster = named(find_job_kind("ray.io", "RayCluster")->type, name, priority);
+  json cluster = named(jobs::find_job_kind("ray.io", "RayCluster")->type, name, priority);
   cluster["spec"] = ray_cluster_spec(workers, 100'000);
   return cluster;
 }
 
 json ray_service(const std::string& name, const char* priority, int workers) {
-  json service = named(find_job_kind("ray.io", "RayService")->type, name, priority);
+  json service = named(jobs::find_job_kind("ray.io", "RayService")->type, name, priority);
   service["spec"] = {{"rayClusterConfig", ray_cluster_spec(workers, 100'000)}};
   return service;
 }
@@ -99,7 +99,7 @@ json training_runtime() {
 }
 
 json train_job(const std::string& name, const char* priority, int nodes) {
-  json job = named(find_job_kind("trainer.kubeflow.org", "TrainJob")->type, name, priority);
+  json job = named(jobs::find_job_kind("trainer.kubeflow.org", "TrainJob")->type, name, priority);
   job["spec"] = {
       {"runtimeRef", {{"apiGroup", "trainer.kubeflow.org"}, {"kind", "ClusterTrainingRuntime"}, {"name", "torch"}}},
       {"trainer", {{"numNodes", nodes}}}};
@@ -107,7 +107,7 @@ json train_job(const std::string& name, const char* priority, int nodes) {
 }
 
 json appwrapper(const std::string& name, const char* priority, int pods) {
-  json wrapper = named(find_job_kind("workload.codeflare.dev", "AppWrapper")->type, name, priority);
+  json wrapper = named(jobs::find_job_kind("workload.codeflare.dev", "AppWrapper")->type, name, priority);
   json components = json::array();
   for (int i = 0; i < pods; ++i) {
     json pod = pod_template(35);

@@ -52,20 +52,20 @@ void LifeCluster::try_until_done(const std::string& what, const std::function<bo
 
 void LifeCluster::create(const json& manifest) {
   try_until_done(std::string(string_at(manifest, {"kind"})),
-                 [&] { return world_.create(manifest).outcome == WriteOutcome::kDone; });
+                 [&] { return world_.create(manifest).outcome == reconcilers::WriteOutcome::kDone; });
 }
 
 void LifeCluster::remove(const ObjectKey& key) {
   try_until_done("deletion of " + to_text(key), [&] {
-    const WriteOutcome outcome = world_.remove(key).outcome;
-    return outcome == WriteOutcome::kDone || outcome == WriteOutcome::kNotFound;
+    const reconcilers::WriteOutcome outcome = world_.remove(key).outcome;
+    return outcome == reconcilers::WriteOutcome::kDone || outcome == reconcilers::WriteOutcome::kNotFound;
   });
 }
 
 void LifeCluster::patch(const ObjectKey& key, const json& merge_patch) {
   try_until_done("change of " + to_text(key), [&] {
     // What a rule forbids now is refused, as to any user.
-    return world_.patch(key, merge_patch).outcome != WriteOutcome::kFailed;
+    return world_.patch(key, merge_patch).outcome != reconcilers::WriteOutcome::kFailed;
   });
 }
 
@@ -126,8 +126,8 @@ void LifeCluster::come_to_rest() {
 
 std::vector<ObjectKey> LifeCluster::jobs() const {
   std::vector<ObjectKey> keys;
-  for (const JobKind* kind : job_kinds()) {
-    if (kind == &plain_pod || kind->is_serving()) continue;
+  for (const jobs::JobKind* kind : jobs::job_kinds()) {
+    if (kind == &jobs::plain_pod || kind->is_serving()) continue;
     for (const json& job : world_.list(kind->type)) keys.push_back(key_of(kind->type, job));
   }
   for (const json& pod : world_.list(kPods)) {
@@ -143,7 +143,7 @@ bool LifeCluster::has_ended(const ObjectKey& key, const std::vector<json>& workl
     const std::string_view phase = string_at(object, {"status", "phase"});
     return phase == "Succeeded" || phase == "Failed";
   }
-  const JobKind& kind = *find_job_kind(*key.type);
+  const jobs::JobKind& kind = *jobs::find_job_kind(*key.type);
   if (kind.end(read_object(kind.type, object))) return true;
   return std::any_of(workloads.begin(), workloads.end(), [&](const json& each) {
     const WorkloadPtr workload = read_workload(each);

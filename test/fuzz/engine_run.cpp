@@ -26,7 +26,7 @@ double cpu_seconds() {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
 }
 
-class SlowestStep final : public StepWatch {
+class SlowestStep final : public engine::StepWatch {
  public:
   explicit SlowestStep(EngineRun& run) : run_(run) {}
   void began(std::string_view step, const ObjectKey* key) override {
@@ -46,8 +46,8 @@ class SlowestStep final : public StepWatch {
   double began_ = 0;
 };
 
-EngineSettings settings_of(Chance& chance, StepWatch& watch) {
-  EngineSettings settings;
+engine::EngineSettings settings_of(Chance& chance, engine::StepWatch& watch) {
+  engine::EngineSettings settings;
   settings.keep_webhook_configurations = false;
   settings.watch = &watch;
   ReconcilerSettings& its = settings.reconcilers;
@@ -77,32 +77,32 @@ class Life {
 
   void live() {
     make_objects();
-    engine_.apply(LeadershipChanged{true}, now_);
+    engine_.apply(engine::LeadershipChanged{true}, now_);
     list_all();
     for (int step = 0; step < 25; ++step) {
-      Commands commands = engine_.plan(now_);
+      engine::Commands commands = engine_.plan(now_);
       note(commands.breakages);
-      for (const Command& command : commands.writes) carry_out(command);
+      for (const engine::Command& command : commands.writes) carry_out(command);
       if (chance_.one_in(5)) meddle();
       if (step == 12) {
         ask_everything();
-        engine_.apply(LeadershipChanged{false}, now_);
+        engine_.apply(engine::LeadershipChanged{false}, now_);
         note(engine_.plan(now_).breakages);
-        engine_.apply(LeadershipChanged{true}, now_);
+        engine_.apply(engine::LeadershipChanged{true}, now_);
       }
       now_.monotonic += 7s;
       now_.wall += chance_.one_in(20) ? -3600s : 7s;
-      engine_.apply(Tick{}, now_);
+      engine_.apply(engine::Tick{}, now_);
     }
     note(engine_.plan(now_).breakages);
     ask_rules();
   }
 
  private:
-  void note(const std::vector<Breakage>& breakages) {
-    for (const Breakage& each : breakages)
-      run_.breakages.push_back(std::string(to_text(each.broke)) + " " + (each.key ? to_text(*each.key) : "") + ": " +
-                               each.where + ": " + each.what);
+  void note(const std::vector<engine::Breakage>& breakages) {
+    for (const engine::Breakage& each : breakages)
+      run_.breakages.push_back(std::string(engine::to_text(each.broke)) + " " + (each.key ? to_text(*each.key) : "") +
+                               ": " + each.where + ": " + each.what);
   }
 
   void make_objects() {
@@ -125,7 +125,7 @@ class Life {
       for (const auto& [key, object] : store_) {
         if (key.type->plural == kind.type->plural) listed.push_back(read_object(*kind.type, object));
       }
-      engine_.apply(KindListed{kind.type, listed, 20, ""}, now_);
+      engine_.apply(engine::KindListed{kind.type, listed, 20, ""}, now_);
     }
   }
 
@@ -137,48 +137,49 @@ class Life {
     if (!metadata.contains("uid")) metadata["uid"] = "made-" + std::to_string(version_);
     return read_object(*key.type, object);
   }
-  void carry_out(const Command& command) {
-    const Write& write = command.write;
+  void carry_out(const engine::Command& command) {
+    const reconcilers::Write& write = command.write;
     (void)to_text(write.body);
     if (chance_.one_in(12))
-      return engine_.apply(WriteFinished{command.id, static_cast<WriteOutcome>(1 + chance_.number(5))}, now_);
-    WriteFinished finished{command.id, WriteOutcome::kDone};
-    if (write.verb == Verb::kDelete) {
-      if (store_.contains(write.target)) engine_.apply(ObjectRemoved{stored(write.target)}, now_);
+      return engine_.apply(
+          engine::WriteFinished{command.id, static_cast<reconcilers::WriteOutcome>(1 + chance_.number(5))}, now_);
+    engine::WriteFinished finished{command.id, reconcilers::WriteOutcome::kDone};
+    if (write.verb == reconcilers::Verb::kDelete) {
+      if (store_.contains(write.target)) engine_.apply(engine::ObjectRemoved{stored(write.target)}, now_);
       store_.erase(write.target);
       return engine_.apply(finished, now_);
     }
     json& object = store_[write.target];
-    if (write.verb == Verb::kCreate)
+    if (write.verb == reconcilers::Verb::kCreate)
       object = write.body;
     else
       object.merge_patch(write.body);
     const TypedObject made = stored(write.target);
-    if (chance_.one_in(2)) engine_.apply(ObjectChanged{made}, now_);
+    if (chance_.one_in(2)) engine_.apply(engine::ObjectChanged{made}, now_);
     if (chance_.one_in(2))
       finished.object = made;
     else
       finished.version = version_;
     engine_.apply(finished, now_);
-    engine_.apply(ObjectChanged{made}, now_);
+    engine_.apply(engine::ObjectChanged{made}, now_);
   }
   void meddle() {
     if (store_.empty()) return;
     const auto entry = std::next(store_.begin(), static_cast<std::ptrdiff_t>(chance_.number(store_.size())));
     const ObjectKey key = entry->first;
     if (chance_.one_in(6)) {
-      engine_.apply(ObjectRemoved{stored(key)}, now_);
+      engine_.apply(engine::ObjectRemoved{stored(key)}, now_);
       store_.erase(key);
       return;
     }
     change(entry->second, 1 + static_cast<int>(chance_.number(3)), chance_);
-    engine_.apply(ObjectChanged{stored(key)}, now_);
+    engine_.apply(engine::ObjectChanged{stored(key)}, now_);
   }
 
   void ask_everything() {
-    const ReconcileContext context{engine_.state(), engine_.decisions(), settings_.reconcilers, now_};
-    for (const auto& [key, object] : store_) (void)to_text(to_json(explain(key, context, true)));
-    (void)queue_gauges(context.state, context.decisions, settings_.reconcilers.queues);
+    const reconcilers::ReconcileContext context{engine_.state(), engine_.decisions(), settings_.reconcilers, now_};
+    for (const auto& [key, object] : store_) (void)to_text(to_json(explain::explain(key, context, true)));
+    (void)state::queue_gauges(context.state, context.decisions, settings_.reconcilers.queues);
   }
   void ask_rules() {
     RuleSettings rules = settings_.reconcilers.queues.rules;
@@ -201,8 +202,8 @@ class Life {
           request.old_object = object;
           change(request.old_object, 2, chance_);
         }
-        (void)mutate(Review{request, *view, rules}).encode();
-        (void)validate(Review{request, *view, rules}).encode();
+        (void)mutators::mutate(Review{request, *view, rules}).encode();
+        (void)validators::validate(Review{request, *view, rules}).encode();
       }
     }
   }
@@ -210,8 +211,8 @@ class Life {
   Chance chance_;
   EngineRun& run_;
   SlowestStep watch_;
-  const EngineSettings settings_;
-  Engine engine_;
+  const engine::EngineSettings settings_;
+  engine::Engine engine_;
   Now now_{TimePoint(1'795'341'600s), MonotonicTime(1000s)};
   uint64_t version_ = 100;
   std::map<ObjectKey, json> store_;

@@ -10,27 +10,27 @@
 namespace muster {
 namespace {
 
-const Routes& routes() {
-  static const Routes kRoutes = [] {
-    const HttpHandler nothing = [](const HttpRequest&) { return HttpResponse{}; };
-    return Routes{{HttpMethod::kPost, "/mutate", nothing},
-                  {HttpMethod::kPost, "/convert", nothing, 48 * 1024 * 1024},
-                  {HttpMethod::kGet, "/explain/", nothing, 0, true}};
+const server::Routes& routes() {
+  static const server::Routes kRoutes = [] {
+    const server::HttpHandler nothing = [](const server::HttpRequest&) { return server::HttpResponse{}; };
+    return server::Routes{{server::HttpMethod::kPost, "/mutate", nothing},
+                          {server::HttpMethod::kPost, "/convert", nothing, 48 * 1024 * 1024},
+                          {server::HttpMethod::kGet, "/explain/", nothing, 0, true}};
   }();
   return kRoutes;
 }
 
 void check(std::string_view bytes) {
-  const HttpLimits limits;
+  const server::HttpLimits limits;
   size_t searched = 0;
-  const auto whole = find_head_end(bytes, searched, limits);
+  const auto whole = server::find_head_end(bytes, searched, limits);
   // A byte at a time the end is found in the same place.
   size_t searched_in_pieces = 0, seen = 0;
-  auto pieces = find_head_end({}, searched_in_pieces, limits);
+  auto pieces = server::find_head_end({}, searched_in_pieces, limits);
   const size_t step = bytes.size() > 512 ? bytes.size() / 64 : 1;
   while (pieces.ok() && !*pieces && seen < bytes.size()) {
     seen = std::min(bytes.size(), seen + step);
-    pieces = find_head_end(bytes.substr(0, seen), searched_in_pieces, limits);
+    pieces = server::find_head_end(bytes.substr(0, seen), searched_in_pieces, limits);
   }
   if (!whole.ok()) {
     REQUIRE_THAT(!whole.error().message.empty());
@@ -40,9 +40,9 @@ void check(std::string_view bytes) {
   if (!*whole) return;
 
   const std::string_view text = bytes.substr(0, **whole);
-  const auto head = parse_head(text, routes(), limits);
+  const auto head = server::parse_head(text, routes(), limits);
   if (!head.ok()) {
-    REQUIRE_THAT(to_wire(head.error()).starts_with("HTTP/1.1 " + std::to_string(head.error().status)));
+    REQUIRE_THAT(server::to_wire(head.error()).starts_with("HTTP/1.1 " + std::to_string(head.error().status)));
     REQUIRE_THAT(head.error().message.find_first_of("\r\n") == std::string::npos);
     return;
   }

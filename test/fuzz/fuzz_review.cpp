@@ -38,14 +38,14 @@ void check_answer(const AdmissionRequest& request, const AdmissionResponse& resp
 
 void check_rules(const AdmissionRequest& request, const RuleSettings& settings) {
   const Review review{request, view(), settings};
-  check_answer(request, validate(review));
-  const AdmissionResponse mutated = mutate(review);
+  check_answer(request, validators::validate(review));
+  const AdmissionResponse mutated = mutators::mutate(review);
   check_answer(request, mutated);
   if (!mutated.is_allowed() || mutated.patch().empty()) return;
 
   AdmissionRequest again = request;
   again.object = request.object.patch(mutated.patch());
-  const AdmissionResponse second = mutate(Review{again, view(), settings});
+  const AdmissionResponse second = mutators::mutate(Review{again, view(), settings});
   REQUIRE_THAT(second.is_allowed());
   REQUIRE_THAT(second.patch().empty());
 }

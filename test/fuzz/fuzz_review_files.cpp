@@ -17,14 +17,14 @@ struct Ran {
   std::string out, err;
 };
 
-Ran run(std::string_view text, ReviewFormat format, Operation operation) {
-  ReviewOptions options;
+Ran run(std::string_view text, commands::ReviewFormat format, Operation operation) {
+  commands::ReviewOptions options;
   options.sources.files = {"-"};
   options.format = format;
   options.operation = operation;
   std::istringstream in{std::string(text)};
   std::ostringstream out, err;
-  const int code = review(options, {in, out, err});
+  const int code = commands::review(options, {in, out, err});
   return {code, out.str(), err.str()};
 }
 
@@ -34,30 +34,32 @@ void check_lines(const std::string& text) {
 }
 
 void check(std::string_view text) {
-  const Ran yaml = run(text, ReviewFormat::kYaml, Operation::kCreate);
-  REQUIRE_THAT(yaml.code == kReviewAllowed || yaml.code == kReviewRejected || yaml.code == kReviewUnusable);
+  const Ran yaml = run(text, commands::ReviewFormat::kYaml, Operation::kCreate);
+  REQUIRE_THAT(yaml.code == commands::kReviewAllowed || yaml.code == commands::kReviewRejected ||
+               yaml.code == commands::kReviewUnusable);
   REQUIRE_THAT(!yaml.err.empty());
-  if (yaml.code == kReviewUnusable) {
+  if (yaml.code == commands::kReviewUnusable) {
     REQUIRE_THAT(yaml.out.empty());
     return;
   }
-  for (const ReviewFormat format :
-       {ReviewFormat::kJson, ReviewFormat::kPatch, ReviewFormat::kTable, ReviewFormat::kJunit, ReviewFormat::kSarif}) {
+  for (const commands::ReviewFormat format :
+       {commands::ReviewFormat::kJson, commands::ReviewFormat::kPatch, commands::ReviewFormat::kTable,
+        commands::ReviewFormat::kJunit, commands::ReviewFormat::kSarif}) {
     const Ran other = run(text, format, Operation::kCreate);
     REQUIRE_THAT(other.code == yaml.code);
-    if (format == ReviewFormat::kJson || format == ReviewFormat::kPatch) check_lines(other.out);
-    if (format != ReviewFormat::kSarif) continue;
+    if (format == commands::ReviewFormat::kJson || format == commands::ReviewFormat::kPatch) check_lines(other.out);
+    if (format != commands::ReviewFormat::kSarif) continue;
     const auto log = parse_json(other.out);
     REQUIRE_THAT(log.ok());
     REQUIRE_THAT(test::SarifCheck::problems(*log).empty());
   }
   // What was rejected is not printed; an AdmissionReview is printed with its answer, and answered again.
-  if (yaml.code == kReviewAllowed && !yaml.out.empty()) {
-    const Ran again = run(yaml.out, ReviewFormat::kYaml, Operation::kCreate);
-    REQUIRE_THAT(again.code == kReviewAllowed);
+  if (yaml.code == commands::kReviewAllowed && !yaml.out.empty()) {
+    const Ran again = run(yaml.out, commands::ReviewFormat::kYaml, Operation::kCreate);
+    REQUIRE_THAT(again.code == commands::kReviewAllowed);
     REQUIRE_THAT(again.out == yaml.out);
   }
-  REQUIRE_THAT(run(text, ReviewFormat::kTable, Operation::kDelete).code != kReviewUnusable);
+  REQUIRE_THAT(run(text, commands::ReviewFormat::kTable, Operation::kDelete).code != commands::kReviewUnusable);
 }
 
 }  // namespace

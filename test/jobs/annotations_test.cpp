@@ -8,6 +8,7 @@
 #include "jobs/topology.h"
 
 using namespace muster;
+using namespace muster::jobs;
 using nlohmann::json;
 
 TEST_CASE("admission gates are what stands between the commas") {

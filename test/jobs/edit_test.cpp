@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 using namespace muster;
+using namespace muster::jobs;
 using nlohmann::json;
 
 TEST_CASE("a label is set whether or not there are labels") {

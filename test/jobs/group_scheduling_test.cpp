@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace muster {
+namespace muster::jobs {
 namespace {
 
 using nlohmann::json;
@@ -249,4 +249,4 @@ TEST_CASE("a list of a pod template is made only where nothing else stands") {
 }
 
 }  // namespace
-}  // namespace muster
+}  // namespace muster::jobs

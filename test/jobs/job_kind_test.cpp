@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 using namespace muster;
+using namespace muster::jobs;
 using nlohmann::json;
 
 TEST_CASE("a job kind is found by group and kind and by nothing else") {

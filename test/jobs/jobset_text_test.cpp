@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 using namespace muster;
+using namespace muster::jobs;
 using nlohmann::json;
 
 TEST_CASE("replicated jobs are printed in the order of the API and without what is empty") {

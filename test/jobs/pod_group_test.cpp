@@ -7,6 +7,7 @@
 #include "api/config/rule_settings.h"
 
 using namespace muster;
+using namespace muster::jobs;
 using nlohmann::json;
 using std::chrono::seconds;
 

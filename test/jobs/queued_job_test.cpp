@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 using namespace muster;
+using namespace muster::jobs;
 using nlohmann::json;
 
 TEST_CASE("pods that are too many to count are as many as can be") {

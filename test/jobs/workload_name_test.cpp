@@ -8,6 +8,7 @@
 #include "test/support/vectors.h"
 
 using namespace muster;
+using namespace muster::jobs;
 using nlohmann::json;
 
 TEST_CASE("workload name: a name too long is cut and keeps its hash") {
@@ -31,12 +32,12 @@ TEST_SUITE("vectors") {
       INFO(line["id"].get<std::string>());
       RuleSettings settings;
       for (const auto& [gate, on] : object_at(input, {"featureGates"}).items()) settings.feature_gates[gate] = on;
-      const WorkloadOwner owner{string_at(input, {"ownerGroup"}), string_at(input, {"ownerKind"}),
-                                string_at(input, {"ownerName"}), string_at(input, {"ownerUID"})};
+      const jobs::WorkloadOwner owner{string_at(input, {"ownerGroup"}), string_at(input, {"ownerKind"}),
+                                      string_at(input, {"ownerName"}), string_at(input, {"ownerUID"})};
       std::string extra(string_at(input, {"extra"}));
       if (const auto generation = int_at(input, {"generation"})) extra = std::to_string(*generation);
-      const size_t max = max_workload_name(settings);
-      CHECK(workload_name(owner, extra, max) == string_at(line["output"], {"name"}));
+      const size_t max = jobs::max_workload_name(settings);
+      CHECK(jobs::workload_name(owner, extra, max) == string_at(line["output"], {"name"}));
     }
   }
 }

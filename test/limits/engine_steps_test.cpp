@@ -24,7 +24,7 @@ double cpu_seconds() {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
 }
 
-struct Slowest final : StepWatch {
+struct Slowest final : engine::StepWatch {
   std::string step;
   double seconds = 0;
   std::string now_in;
@@ -74,7 +74,7 @@ void check(const std::function<void(ServedEngine&)>& put, bool native = true) {
   best.seconds = std::numeric_limits<double>::max();
   for (int run = 0; run < 3 && best.seconds > kLongest; ++run) {
     Slowest slowest;
-    EngineSettings settings;
+    engine::EngineSettings settings;
     settings.watch = &slowest;
     settings.reconcilers.native_jobsets = native;
     ServedEngine served(std::move(settings));
@@ -84,7 +84,7 @@ void check(const std::function<void(ServedEngine&)>& put, bool native = true) {
       served.plan();
       served.writes.clear();
       served.pass(5s);
-      served.engine.apply(Tick{}, served.now());
+      served.engine.apply(engine::Tick{}, served.now());
     }
     if (slowest.seconds < best.seconds) {
       best.seconds = slowest.seconds;

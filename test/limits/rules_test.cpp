@@ -233,11 +233,11 @@ class Handlers {
   void check_fast(const std::string& path, const std::string& body) const {
     CAPTURE(path);
     double took = kSeconds + 1;
-    HttpResponse answer;
+    server::HttpResponse answer;
     for (int tries = 0; tries < 4 && took > kSeconds; ++tries) {
       const double before = cpu_seconds();
-      answer = path == "/mutate"     ? reviews_.review(mutate, path, body)
-               : path == "/validate" ? reviews_.review(validate, path, body)
+      answer = path == "/mutate"     ? reviews_.review(mutators::mutate, path, body)
+               : path == "/validate" ? reviews_.review(validators::validate, path, body)
                                      : conversions_.convert(body);
       took = cpu_seconds() - before;
     }
@@ -253,10 +253,10 @@ class Handlers {
     settings->native_jobsets = true;
     return settings;
   }
-  mutable Metrics metrics_{MetricsOptions{}};
-  const ReviewHandler reviews_{[all = settings()] { return all; },
-                               [view = std::make_shared<const ClusterView>()] { return view; }, metrics_};
-  const ConvertHandler conversions_{metrics_};
+  mutable server::Metrics metrics_{server::MetricsOptions{}};
+  const server::ReviewHandler reviews_{[all = settings()] { return all; },
+                                       [view = std::make_shared<const ClusterView>()] { return view; }, metrics_};
+  const server::ConvertHandler conversions_{metrics_};
 };
 
 void check_shapes(const std::vector<Shape>& shapes) {

@@ -16,6 +16,7 @@
 #include "test/support/vectors.h"
 
 using namespace muster;
+using namespace muster::manifests;
 using nlohmann::json;
 using Documents = std::vector<json>;
 
@@ -71,7 +72,7 @@ TEST_CASE("v1beta1 is served, or is not where nobody speaks it, and v1beta2 is s
       ManifestOptions options;
       options.serves_v1beta1 = wanted;
       size_t served = 0;
-      for (const json& definition : manifests(set, options)) {
+      for (const json& definition : manifests::manifests(set, options)) {
         if (string_at(definition, {"spec", "group"}) != "kueue.x-k8s.io") continue;
         for (const json& version : definition.at("spec").at("versions")) {
           const bool old = version.at("name") == "v1beta1";
@@ -89,7 +90,7 @@ TEST_CASE("the files made from tables equal what the binary prints") {
   for (const std::string name : {"webhooks", "rbac", "policies", "lean-workloads"}) {
     INFO("if the change is wanted: build/muster manifests --only ", name, " > manifests/", name, ".yaml");
     CHECK(test::read_source_file("manifests/" + name + ".yaml") ==
-          print_yaml(manifests(*parse_manifest_set(name), {})));
+          print_yaml(manifests::manifests(*parse_manifest_set(name), {})));
   }
 }
 
@@ -107,7 +108,7 @@ TEST_CASE("all is what the kustomization applies") {
     for (const json& document : on_disk(resource)) wanted.insert(id(document));
   }
   std::multiset<std::string> printed;
-  const Documents all = manifests(ManifestSet::kAll, {});
+  const Documents all = manifests::manifests(ManifestSet::kAll, {});
   for (const json& document : all) printed.insert(id(document));
   CHECK(printed == wanted);
   CHECK(id(all.front()) == "Namespace /muster-system");
@@ -122,7 +123,7 @@ TEST_CASE("the samples are those of the samples folder and muster knows their ki
     for (const json& document : on_disk("samples/" + file.get<std::string>())) wanted.insert(id(document));
   }
   std::multiset<std::string> printed;
-  for (const json& document : manifests(ManifestSet::kSamples, {})) {
+  for (const json& document : manifests::manifests(ManifestSet::kSamples, {})) {
     printed.insert(id(document));
     const auto kinds = watched_kinds();
     CHECK(std::any_of(kinds.begin(), kinds.end(), [&](const WatchedKind& kind) {
@@ -141,7 +142,7 @@ TEST_CASE("namespace image names and configuration are fitted in") {
   options.rights.secret = "gate-cert";
   options.image = "registry.example/muster:9";
   options.configuration = "kind: Configuration\n";
-  const Documents all = manifests(ManifestSet::kAll, options);
+  const Documents all = manifests::manifests(ManifestSet::kAll, options);
   for (const json& document : all) {
     INFO(id(document));
     CHECK(document.dump().find("muster-system") == std::string::npos);
@@ -159,7 +160,7 @@ TEST_CASE("namespace image names and configuration are fitted in") {
 TEST_CASE("arguments of serve reach the Deployment") {
   ManifestOptions options;
   options.arguments = {"--jobset-controller=native"};
-  const Documents all = manifests(ManifestSet::kDeployment, options);
+  const Documents all = manifests::manifests(ManifestSet::kDeployment, options);
   const json& args =
       find(all, "Deployment muster-system/muster").at("/spec/template/spec/containers/0/args"_json_pointer);
   CHECK(args.front() == "serve");
@@ -167,7 +168,7 @@ TEST_CASE("arguments of serve reach the Deployment") {
 }
 
 TEST_CASE("the default image is the release that the build is") {
-  const Documents all = manifests(ManifestSet::kDeployment, {});
+  const Documents all = manifests::manifests(ManifestSet::kDeployment, {});
   const std::string image =
       find(all, "Deployment muster-system/muster").at("/spec/template/spec/containers/0/image"_json_pointer);
   const std::string cmake = test::read_source_file("CMakeLists.txt");
@@ -176,7 +177,7 @@ TEST_CASE("the default image is the release that the build is") {
 }
 
 TEST_CASE("the shipped configuration is read without complaint and names the shipped objects") {
-  const Documents config = manifests(ManifestSet::kDeployment, {});
+  const Documents config = manifests::manifests(ManifestSet::kDeployment, {});
   const std::string text = find(config, "ConfigMap muster-system/muster-config").at("data").at("config.yaml");
   const json kueue = read(text).at(0);
   CHECK(string_at(kueue, {"internalCertManagement", "webhookServiceName"}) == kWebhookServiceName);
@@ -186,7 +187,7 @@ TEST_CASE("the shipped configuration is read without complaint and names the shi
 }
 
 TEST_CASE("the pods pass the restricted Pod Security level and spread") {
-  const json pod = find(manifests(ManifestSet::kDeployment, {}), "Deployment muster-system/muster")
+  const json pod = find(manifests::manifests(ManifestSet::kDeployment, {}), "Deployment muster-system/muster")
                        .at("/spec/template/spec"_json_pointer);
   CHECK(pod.at("securityContext").at("runAsNonRoot") == true);
   CHECK(pod.at("securityContext").at("runAsUser").get<int>() > 0);
@@ -204,7 +205,7 @@ TEST_CASE("the pods pass the restricted Pod Security level and spread") {
 }
 
 TEST_CASE("every selector of muster's objects selects its pods and every named port is one of theirs") {
-  const Documents all = manifests(ManifestSet::kDeployment, {});
+  const Documents all = manifests::manifests(ManifestSet::kDeployment, {});
   const json pod = find(all, "Deployment muster-system/muster").at("/spec/template"_json_pointer);
   std::set<std::string> ports;
   for (const json& port : pod.at("/spec/containers/0/ports"_json_pointer)) ports.insert(port.at("name"));
@@ -227,16 +228,16 @@ TEST_CASE("every selector of muster's objects selects its pods and every named p
 
 TEST_CASE(
     "the aggregated visibility API has APIServices, a port and rights where it is asked for, and none elsewhere") {
-  const Documents usual = manifests(ManifestSet::kAll, {});
+  const Documents usual = manifests::manifests(ManifestSet::kAll, {});
   for (const json& document : usual) CHECK(document.at("kind") != "APIService");
-  CHECK(manifests(ManifestSet::kApiServices, {}).empty());
+  CHECK(manifests::manifests(ManifestSet::kApiServices, {}).empty());
 
   ManifestOptions options;
   options.registration.own_namespace = "batch";
   options.registration.service = "gate";
   options.registration.visibility_port = 9082;
   options.rights.aggregated_visibility = true;
-  const Documents all = manifests(ManifestSet::kAll, options);
+  const Documents all = manifests::manifests(ManifestSet::kAll, options);
   for (const char* version : {"v1beta1", "v1beta2"}) {
     const json& service = find(all, "APIService /" + std::string(version) + ".visibility.kueue.x-k8s.io");
     CHECK(service.at("spec") == json{{"group", "visibility.kueue.x-k8s.io"},
@@ -246,7 +247,7 @@ TEST_CASE(
                                      {"service", {{"namespace", "batch"}, {"name", "gate"}, {"port", 9082}}}});
     CHECK(service.at("metadata").at("labels").at("app.kubernetes.io/name") == "muster");
   }
-  CHECK(manifests(ManifestSet::kApiServices, options).size() == 2);
+  CHECK(manifests::manifests(ManifestSet::kApiServices, options).size() == 2);
   // Last, since until muster answers they hold up the deletion of namespaces.
   CHECK(all.back().at("kind") == "APIService");
   const json port = {{"name", "visibility"}, {"port", 9082}, {"targetPort", "visibility"}};
@@ -265,7 +266,7 @@ TEST_CASE(
 }
 
 TEST_CASE("muster explain finds the Service by the name that its Role allows to be proxied to") {
-  const json service = find(manifests(ManifestSet::kDeployment, {}), "Service muster-system/muster-metrics");
+  const json service = find(manifests::manifests(ManifestSet::kDeployment, {}), "Service muster-system/muster-metrics");
   CHECK(service.at("metadata").at("name") == kMetricsServiceName);
   CHECK(service.at("/spec/ports/0/name"_json_pointer) == kMetricsPortName);
   const Documents objects = rbac_objects("muster-system", {});
@@ -277,7 +278,7 @@ TEST_CASE("the parts of the manifests have names") {
   for (const char* name : {"all", "crds", "rbac", "deployment", "policies", "webhooks", "samples", "chart"}) {
     const auto set = parse_manifest_set(name);
     REQUIRE(set.ok());
-    CHECK_FALSE(manifests(*set, {}).empty());
+    CHECK_FALSE(manifests::manifests(*set, {}).empty());
   }
   const auto wrong = parse_manifest_set("crd");
   REQUIRE_FALSE(wrong.ok());

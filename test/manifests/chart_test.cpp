@@ -14,6 +14,7 @@
 #include "test/support/vectors.h"
 
 using namespace muster;
+using namespace muster::manifests;
 using nlohmann::json;
 
 namespace {

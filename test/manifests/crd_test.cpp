@@ -12,6 +12,7 @@
 #include "test/support/vectors.h"
 
 using namespace muster;
+using namespace muster::manifests;
 using nlohmann::json;
 
 namespace {
@@ -20,7 +21,7 @@ constexpr const char* kQueueKinds[] = {
     "AdmissionCheck", "ClusterQueue", "Cohort", "LocalQueue", "ResourceFlavor", "Workload", "WorkloadPriorityClass"};
 
 json schema_of(std::string_view kind, std::string_view version) {
-  for (const json& crd : manifests(ManifestSet::kCrds, {})) {
+  for (const json& crd : manifests::manifests(ManifestSet::kCrds, {})) {
     if (string_at(crd, {"spec", "names", "kind"}) != kind) continue;
     for (const json& one : crd.at("spec").at("versions")) {
       if (one.at("name") == version) return one.at("schema").at("openAPIV3Schema");
@@ -106,7 +107,7 @@ TEST_SUITE("vectors") {
 }
 
 TEST_CASE("the kinds whose versions differ are converted by muster and the others need not be") {
-  for (const json& crd : manifests(ManifestSet::kCrds, {})) {
+  for (const json& crd : manifests::manifests(ManifestSet::kCrds, {})) {
     if (string_at(crd, {"spec", "group"}) != "kueue.x-k8s.io") continue;
     const std::string name(string_at(crd, {"metadata", "name"}));
     INFO(name);

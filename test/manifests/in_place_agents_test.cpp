@@ -8,6 +8,7 @@
 #include "manifests/catalog.h"
 
 using namespace muster;
+using namespace muster::manifests;
 using nlohmann::json;
 
 // What it does is tested on a real API server: TestForgedAttemptsOfInPlaceRestarts.
@@ -32,9 +33,9 @@ TEST_CASE("in-place agents: the policy is about one account, one annotation and 
 
 TEST_CASE("in-place agents: policy and role are part of the manifests") {
   std::string policies, roles;
-  for (const json& object : manifests(ManifestSet::kPolicies, {}))
+  for (const json& object : manifests::manifests(ManifestSet::kPolicies, {}))
     policies += object["metadata"]["name"].get<std::string>() + " ";
-  for (const json& object : manifests(ManifestSet::kRbac, {}))
+  for (const json& object : manifests::manifests(ManifestSet::kRbac, {}))
     roles += object["metadata"]["name"].get<std::string>() + " ";
   CHECK(policies.find("muster-in-place-restart-agents") != std::string::npos);
   CHECK(roles.find("muster-in-place-restart-agent ") != std::string::npos);

@@ -10,6 +10,7 @@
 #include "api/watched_kinds.h"
 
 using namespace muster;
+using namespace muster::manifests;
 using nlohmann::json;
 
 namespace {

@@ -15,6 +15,7 @@
 #include "validators/validator.h"
 
 using namespace muster;
+using namespace muster::manifests;
 using nlohmann::json;
 
 namespace {
@@ -283,7 +284,8 @@ void check_line(const json& input, const json& output, std::string_view group, s
   settings.feature_gates = input.value("featureGates", std::map<std::string, bool, std::less<>>());
   settings.jobset_feature_gates = settings.feature_gates;
   const ClusterView view;
-  const bool allowed = validate({request_of(input, object, group, kind->plural), view, settings}).is_allowed();
+  const bool allowed =
+      validators::validate({request_of(input, object, group, kind->plural), view, settings}).is_allowed();
   const json& recorded = output.at("crdErrors");
   // What a pod template must have the API server says when the Jobs are made.
   const bool only_elsewhere = std::all_of(recorded.begin(), recorded.end(), [](const json& error) {

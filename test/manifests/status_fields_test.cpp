@@ -13,6 +13,7 @@
 #include "test/support/files.h"
 
 using namespace muster;
+using namespace muster::manifests;
 using nlohmann::json;
 
 namespace {
@@ -106,7 +107,7 @@ std::string leaf_of(const std::string& path) {
 
 TEST_CASE("crd: each status field has a writer or says that it has none") {
   std::set<const StatusFields*> used;
-  for (const json& crd : manifests(ManifestSet::kCrds, {})) {
+  for (const json& crd : manifests::manifests(ManifestSet::kCrds, {})) {
     const std::string kind(string_at(crd, {"spec", "names", "kind"}));
     for (const json& version : crd.at("spec").at("versions")) {
       std::vector<Field> fields;

@@ -9,6 +9,7 @@
 #include "manifests/names.h"
 
 using namespace muster;
+using namespace muster::manifests;
 using nlohmann::json;
 
 TEST_CASE("the admission policy matches the kinds that are not queued and no other") {
@@ -23,7 +24,7 @@ TEST_CASE("the admission policy matches the kinds that are not queued and no oth
     wanted.insert(std::string(kind.group) + "/" + std::string(kind.resource));
   CHECK(matched == wanted);
   // Those that are described are in it: which of them are enabled is for the binding (kinds_with_queue()).
-  for (const JobKind* kind : {&batch_job, &jobset})
+  for (const jobs::JobKind* kind : {&jobs::batch_job, &jobs::jobset})
     CHECK_FALSE(matched.contains(std::string(kind->type.group) + "/" + std::string(kind->type.plural)));
 }
 

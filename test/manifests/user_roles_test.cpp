@@ -10,6 +10,7 @@
 #include "manifests/catalog.h"
 
 using namespace muster;
+using namespace muster::manifests;
 using nlohmann::json;
 
 namespace {
@@ -104,6 +105,7 @@ TEST_CASE("user roles: they are part of the manifests, each once, and aggregated
   }
   CHECK(names.size() == 23 + 2 * 13);
   std::set<std::string> printed;
-  for (const json& object : manifests(ManifestSet::kRbac, {})) printed.insert(object.at("metadata").at("name"));
+  for (const json& object : manifests::manifests(ManifestSet::kRbac, {}))
+    printed.insert(object.at("metadata").at("name"));
   CHECK(std::includes(printed.begin(), printed.end(), names.begin(), names.end()));
 }

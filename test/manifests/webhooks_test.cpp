@@ -15,6 +15,7 @@
 #include "validators/validator.h"
 
 using namespace muster;
+using namespace muster::manifests;
 using nlohmann::json;
 
 namespace {
@@ -24,8 +25,8 @@ using Asked = std::set<std::tuple<std::string, std::string, std::string>>;
 
 // Of the kinds beside Jobs and JobSets those of the registration.
 bool is_wanted(const RuleMatch& match, const WebhookRegistration& registration) {
-  for (const JobKind* kind : job_kinds()) {
-    if (kind == &batch_job || kind == &jobset || kind->type.resource() != match.resource) continue;
+  for (const jobs::JobKind* kind : jobs::job_kinds()) {
+    if (kind == &jobs::batch_job || kind == &jobs::jobset || kind->type.resource() != match.resource) continue;
     return registration.frameworks.contains(kind->framework);
   }
   return true;
@@ -94,8 +95,8 @@ constexpr WebhookKind kBoth[] = {WebhookKind::kMutating, WebhookKind::kValidatin
 TEST_CASE("what the rules declare is registered and nothing more") {
   for (WebhookKind kind : kBoth) {
     for (const WebhookRegistration& registration : {WebhookRegistration{}, everything()}) {
-      const Asked wanted = kind == WebhookKind::kMutating ? declared(mutator_chain(), registration)
-                                                          : declared(all_validators(), registration);
+      const Asked wanted = kind == WebhookKind::kMutating ? declared(mutators::mutator_chain(), registration)
+                                                          : declared(validators::all_validators(), registration);
       REQUIRE_FALSE(wanted.empty());
       Asked asked;
       for (const json& entry : webhook_entries(kind, registration, {"team-a"}, "")) asked.merge(registered(entry));

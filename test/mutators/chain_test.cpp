@@ -8,6 +8,7 @@
 #include "mutators/mutator.h"
 
 using namespace muster;
+using namespace muster::mutators;
 using nlohmann::json;
 
 namespace {

@@ -6,7 +6,7 @@
 #include "jobs/group_scheduling.h"
 #include "mutators/group_scheduling.h"
 
-namespace muster {
+namespace muster::mutators {
 namespace {
 
 using nlohmann::json;
@@ -64,7 +64,7 @@ TEST_CASE("a target's pod template gets the waiter last and its volume and the e
   REQUIRE(workers["spec"]["initContainers"].size() == 2);
   CHECK(workers["spec"]["initContainers"][0]["name"] == "fetch");
   CHECK(workers["spec"]["initContainers"][1]["name"] == "group-scheduling-init");
-  CHECK(find_waiter(workers) == 1);
+  CHECK(jobs::find_waiter(workers) == 1);
   CHECK(workers["spec"]["volumes"] == json::parse(R"([{"name": "group-scheduling",
                          "configMap": {"name": "my-jobset-group-scheduling", "optional": true}}])"));
   CHECK(annotation(workers, kGroupEpochAnnotation) == kUid);
@@ -75,13 +75,13 @@ TEST_CASE("without a list of targets every replicated job is one") {
   json object = two_jobs();
   object["spec"]["groupSchedulingConfig"].erase("targetReplicatedJobs");
   object = injected(create(object));
-  CHECK(find_waiter(template_of(object, 0)) == 1);
-  CHECK(find_waiter(template_of(object, 1)) == 0);
+  CHECK(jobs::find_waiter(template_of(object, 0)) == 1);
+  CHECK(jobs::find_waiter(template_of(object, 1)) == 0);
 }
 
 TEST_CASE("a Job with the annotation gets its barrier under a name of its own") {
   const json object = injected(create(gang_job()));
-  CHECK(find_waiter(object["spec"]["template"]) == 0);
+  CHECK(jobs::find_waiter(object["spec"]["template"]) == 0);
   CHECK(object["spec"]["template"]["spec"]["volumes"][0]["configMap"]["name"] == "train-job-group-scheduling");
   CHECK(annotation(object["spec"]["template"], kGroupEpochAnnotation) == kUid);
 }
@@ -114,7 +114,7 @@ TEST_CASE("what another webhook put behind the waiter ends up before it") {
   json& list = object["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]["initContainers"];
   list.push_back({{"name", "mesh"}, {"image", "mesh"}});
   const json again = injected(create(object, "another-uid"));
-  CHECK(find_waiter(template_of(again, 0)) == 2);
+  CHECK(jobs::find_waiter(template_of(again, 0)) == 2);
   CHECK(template_of(again, 0)["spec"]["initContainers"][1]["name"] == "mesh");
   CHECK(template_of(again, 0)["spec"]["volumes"].size() == 1);
   CHECK(annotation(template_of(again, 0), kGroupEpochAnnotation) == "another-uid");
@@ -161,10 +161,10 @@ TEST_CASE("what is no gang or no usable one is left alone") {
   for (const json& object : untouched) {
     INFO(object.dump());
     const json after = injected(create(object));
-    CHECK(!find_waiter(after["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]).has_value());
+    CHECK(!jobs::find_waiter(after["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]).has_value());
   }
   CHECK(injected(create(untouched[0])) == untouched[0]);
 }
 
 }  // namespace
-}  // namespace muster
+}  // namespace muster::mutators

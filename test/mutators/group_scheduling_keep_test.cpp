@@ -6,7 +6,7 @@
 #include "jobs/group_scheduling.h"
 #include "mutators/group_scheduling.h"
 
-namespace muster {
+namespace muster::mutators {
 namespace {
 
 using nlohmann::json;
@@ -198,4 +198,4 @@ TEST_CASE("a gang whose configuration was pruned keeps its barrier and still get
 }
 
 }  // namespace
-}  // namespace muster
+}  // namespace muster::mutators

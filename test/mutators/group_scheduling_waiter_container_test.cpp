@@ -5,12 +5,12 @@
 #include "jobs/group_scheduling.h"
 #include "mutators/waiter_container.h"
 
-namespace muster {
+namespace muster::mutators {
 namespace {
 
 using nlohmann::json;
 
-json container(const JobKind& kind, const WaiterSettings& settings = {}) {
+json container(const jobs::JobKind& kind, const WaiterSettings& settings = {}) {
   return waiter_container(kind, settings, 300, json::object(), {});
 }
 
@@ -31,24 +31,24 @@ TEST_CASE("the waiter of a JobSet is the static executable and knows its run by 
     "securityContext": {
       "allowPrivilegeEscalation": false, "capabilities": {"drop": ["ALL"]}, "readOnlyRootFilesystem": true,
       "runAsNonRoot": true, "runAsUser": 65532, "seccompProfile": {"type": "RuntimeDefault"}}})");
-  CHECK(container(jobset, {.image = "registry.example/muster@sha256:1", .shell_loop = false}) == expected);
-  CHECK(is_waiter(expected));
+  CHECK(container(jobs::jobset, {.image = "registry.example/muster@sha256:1", .shell_loop = false}) == expected);
+  CHECK(jobs::is_waiter(expected));
 }
 
 TEST_CASE("a Job has no restart attempts and its own label for the owner") {
-  const json env = container(batch_job)["env"];
+  const json env = container(jobs::batch_job)["env"];
   CHECK(env[0]["valueFrom"]["fieldRef"]["fieldPath"] == "metadata.labels['batch.kubernetes.io/controller-uid']");
   CHECK(env[1] == json::parse(R"({"name": "MUSTER_RESTART_ATTEMPT", "value": "0"})"));
 }
 
 TEST_CASE("an image that has only a shell gets the loop with the same arguments") {
-  const json loop = container(jobset, {.image = "bash", .shell_loop = true});
+  const json loop = container(jobs::jobset, {.image = "bash", .shell_loop = true});
   CHECK(loop["image"] == "bash");
   CHECK(loop["command"] == json({"sh", "-c", waiter_shell_loop(), "muster-wait"}));
-  CHECK(loop["args"] == container(jobset)["args"]);
-  CHECK(loop["env"] == container(jobset)["env"]);
-  CHECK(loop["securityContext"] == container(jobset)["securityContext"]);
-  CHECK(is_waiter(loop));
+  CHECK(loop["args"] == container(jobs::jobset)["args"]);
+  CHECK(loop["env"] == container(jobs::jobset)["env"]);
+  CHECK(loop["securityContext"] == container(jobs::jobset)["securityContext"]);
+  CHECK(jobs::is_waiter(loop));
 }
 
 struct Row {
@@ -102,7 +102,7 @@ TEST_CASE("the waiter asks for no more than its pod does") {
   for (const Row& row : kRows) {
     INFO(row.name);
     const json pod_spec = {{"containers", json::parse(row.containers)}};
-    const json made = waiter_container(batch_job, {}, 300, pod_spec, row.minimum);
+    const json made = waiter_container(jobs::batch_job, {}, 300, pod_spec, row.minimum);
     const json amounts = json::parse(row.amounts);
     CHECK(made.contains("resources") == !amounts.is_null());
     if (made.contains("resources")) {
@@ -112,4 +112,4 @@ TEST_CASE("the waiter asks for no more than its pod does") {
 }
 
 }  // namespace
-}  // namespace muster
+}  // namespace muster::mutators

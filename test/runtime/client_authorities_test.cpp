@@ -8,6 +8,7 @@
 #include "test/certs/temporary_directory.h"
 
 using namespace muster;
+using namespace muster::runtime;
 using namespace std::chrono_literals;
 using muster::test::TemporaryDirectory;
 
@@ -15,14 +16,14 @@ namespace {
 
 std::string authority(const std::string& name) {
   const TimePoint now = std::chrono::system_clock::now();
-  const auto made = make_authority(name, {now, now + 24h});
+  const auto made = certs::make_authority(name, {now, now + 24h});
   REQUIRE(made.ok());
   return made->certificate;
 }
 
 // Within less than kDirectoryPoll, so that the change itself was seen.
 bool soon(const std::function<bool()>& condition) {
-  const auto deadline = std::chrono::steady_clock::now() + kDirectoryPoll - 2s;
+  const auto deadline = std::chrono::steady_clock::now() + certs::kDirectoryPoll - 2s;
   while (!condition()) {
     if (std::chrono::steady_clock::now() > deadline) return false;
     std::this_thread::sleep_for(5ms);

@@ -6,6 +6,7 @@
 #include "test/support/temporary_file.h"
 
 using namespace muster;
+using namespace muster::runtime;
 using namespace std::chrono_literals;
 
 namespace {

@@ -11,7 +11,7 @@ TEST_CASE("core dumps: both ways to a dump are closed, and the limit cannot be r
   const pid_t child = fork();
   if (child == 0) {
     prctl(PR_SET_DUMPABLE, 1);
-    muster::refuse_core_dumps();
+    muster::runtime::refuse_core_dumps();
     rlimit limit{1, 1};
     if (getrlimit(RLIMIT_CORE, &limit) != 0 || limit.rlim_cur != 0 || limit.rlim_max != 0) _exit(1);
     if (prctl(PR_GET_DUMPABLE) != 0) _exit(2);

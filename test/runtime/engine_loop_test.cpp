@@ -12,6 +12,7 @@
 #include "api/watched_kinds.h"
 
 using namespace muster;
+using namespace muster::runtime;
 using nlohmann::json;
 
 namespace {
@@ -34,8 +35,8 @@ TypedObject configuration() {
                                                       {"webhooks", json::array()}});
 }
 
-WriteFinished done(const Command& command, MonotonicTime, std::stop_token) {
-  return {command.id, WriteOutcome::kDone};
+engine::WriteFinished done(const engine::Command& command, MonotonicTime, std::stop_token) {
+  return {command.id, reconcilers::WriteOutcome::kDone};
 }
 
 std::optional<MonotonicTime> never_leads() {
@@ -53,10 +54,10 @@ TEST_CASE("engine loop: the view appears when every kind was listed and follows 
   CHECK(loop.view() == nullptr);
   CHECK(synced == 0);
   for (const WatchedKind& kind : watched_kinds()) {
-    loop.post(KindListed{kind.type, {}});
+    loop.post(engine::KindListed{kind.type, {}});
   }
   REQUIRE(eventually([&] { return loop.view() != nullptr; }));
-  loop.post(ObjectChanged{
+  loop.post(engine::ObjectChanged{
       read_object(kNamespaces, {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "late"}}}})});
   CHECK(eventually([&] { return loop.view()->namespace_labels("late") != nullptr; }));
   CHECK(synced == 1);
@@ -65,7 +66,8 @@ TEST_CASE("engine loop: the view appears when every kind was listed and follows 
 TEST_CASE("engine loop: commands reach the writer and the loop ends while idle") {
   std::promise<std::string> written;
   {
-    auto write = [&, told = false](const Command& command, MonotonicTime not_after, std::stop_token stop) mutable {
+    auto write = [&, told = false](const engine::Command& command, MonotonicTime not_after,
+                                   std::stop_token stop) mutable {
       if (!std::exchange(told, true)) written.set_value(to_text(command.write.target));
       return done(command, not_after, std::move(stop));
     };
@@ -73,10 +75,10 @@ TEST_CASE("engine loop: commands reach the writer and the loop ends while idle")
         {}, 1, system_clock(),
         {.write = write, .leads_until = never_leads, .tell = nullptr, .bundles_seen = nullptr, .synced = nullptr});
     for (const WatchedKind& kind : watched_kinds()) {
-      loop.post(KindListed{kind.type, {}});
+      loop.post(engine::KindListed{kind.type, {}});
     }
-    loop.post(CaBundleIssued{"-----BEGIN CERTIFICATE-----"});
-    loop.post(ObjectChanged{configuration()});
+    loop.post(engine::CaBundleIssued{"-----BEGIN CERTIFICATE-----"});
+    loop.post(engine::ObjectChanged{configuration()});
     auto target = written.get_future();
     REQUIRE(target.wait_for(std::chrono::seconds(10)) == std::future_status::ready);
     CHECK(target.get() == "mutatingwebhookconfigurations/muster");
@@ -87,13 +89,14 @@ TEST_CASE("engine loop: a question is asked of the engine as it is and never bef
   EngineLoop loop(
       {}, 1, system_clock(),
       {.write = done, .leads_until = never_leads, .tell = nullptr, .bundles_seen = nullptr, .synced = nullptr});
-  CHECK_FALSE(loop.ask([](const Engine&) { FAIL_CHECK("it was asked"); }));
-  for (const WatchedKind& kind : watched_kinds()) loop.post(KindListed{kind.type, {}});
-  loop.post(ObjectChanged{
+  CHECK_FALSE(loop.ask([](const engine::Engine&) { FAIL_CHECK("it was asked"); }));
+  for (const WatchedKind& kind : watched_kinds()) loop.post(engine::KindListed{kind.type, {}});
+  loop.post(engine::ObjectChanged{
       read_object(kNamespaces, {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "here"}}}})});
   bool found = false;
   // What was posted before is in the answer.
-  CHECK(loop.ask([&](const Engine& engine) { found = engine.state().find(kNamespaces, "", "here") != nullptr; }));
+  CHECK(
+      loop.ask([&](const engine::Engine& engine) { found = engine.state().find(kNamespaces, "", "here") != nullptr; }));
   CHECK(found);
 }
 
@@ -101,14 +104,14 @@ TEST_CASE("engine loop: questions from many threads are all answered") {
   EngineLoop loop(
       {}, 1, system_clock(),
       {.write = done, .leads_until = never_leads, .tell = nullptr, .bundles_seen = nullptr, .synced = nullptr});
-  for (const WatchedKind& kind : watched_kinds()) loop.post(KindListed{kind.type, {}});
+  for (const WatchedKind& kind : watched_kinds()) loop.post(engine::KindListed{kind.type, {}});
   int answers = 0;  // of the engine's thread alone
   std::atomic<int> answered = 0;
   {
     std::vector<std::jthread> askers;
     for (int i = 0; i < 8; ++i) {
       askers.emplace_back([&] {
-        for (int n = 0; n < 50; ++n) answered += loop.ask([&](const Engine&) { ++answers; });
+        for (int n = 0; n < 50; ++n) answered += loop.ask([&](const engine::Engine&) { ++answers; });
       });
     }
   }
@@ -133,22 +136,22 @@ TEST_CASE("engine loop: what happened is handed out to be counted and an attempt
   const auto post = [&](const ResourceType& type, const char* ns, const char* name, json spec) {
     json object = {{"metadata", {{"name", name}, {"resourceVersion", "7"}}}, {"spec", std::move(spec)}};
     if (*ns != '\0') object["metadata"]["namespace"] = ns;
-    loop.post(ObjectChanged{read_object(type, object)});
+    loop.post(engine::ObjectChanged{read_object(type, object)});
   };
   loop.begin_leadership(1);
-  for (const WatchedKind& kind : watched_kinds()) loop.post(KindCaughtUp{kind.type, 1});
+  for (const WatchedKind& kind : watched_kinds()) loop.post(engine::KindCaughtUp{kind.type, 1});
   post(kNamespaces, "", "team", json::object());
   post(kClusterQueues, "", "cq", {{"namespaceSelector", json::object()}});
   post(kLocalQueues, "team", "lq", {{"clusterQueue", "cq"}});
   post(kWorkloads, "team", "wl", {{"queueName", "lq"}, {"podSets", json::array()}});
   for (const WatchedKind& kind : watched_kinds()) {
     if (kind.type->group != kWorkloads.group && kind.type->kind != kNamespaces.kind)
-      loop.post(KindListed{kind.type, {}});
+      loop.post(engine::KindListed{kind.type, {}});
   }
   for (const ResourceType* type : {&kCohorts, &kResourceFlavors, &kAdmissionChecks, &kWorkloadPriorityClasses})
-    loop.post(KindListed{type, {}});
+    loop.post(engine::KindListed{type, {}});
   for (const ResourceType* type : {&kNamespaces, &kClusterQueues, &kLocalQueues, &kWorkloads})
-    loop.post(KindListed{type, {}, 1});
+    loop.post(engine::KindListed{type, {}, 1});
   auto attempt = attempted.get_future();
   REQUIRE(attempt.wait_for(std::chrono::seconds(10)) == std::future_status::ready);
   CHECK(attempt.get().seconds > 0);
@@ -161,21 +164,21 @@ TEST_CASE("engine loop: a watch waits while too much waits to be taken in") {
                      busy = true;
                      while (!may_go_on) std::this_thread::yield();
                    }});
-  for (const WatchedKind& kind : watched_kinds()) loop.post(KindListed{kind.type, {}});
+  for (const WatchedKind& kind : watched_kinds()) loop.post(engine::KindListed{kind.type, {}});
   REQUIRE(eventually([&] { return busy.load(); }));
   std::atomic<size_t> posted = 0;
-  constexpr size_t kAll = 3 * Inbox::kMostWaiting;
+  constexpr size_t kAll = 3 * engine::Inbox::kMostWaiting;
   std::jthread watch([&] {
     for (size_t i = 0; i < kAll; ++i) {
-      loop.post_when_room(ObjectChanged{read_object(
+      loop.post_when_room(engine::ObjectChanged{read_object(
           kNamespaces, {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", std::to_string(i)}}}})});
       ++posted;
     }
   });
-  REQUIRE(eventually([&] { return posted >= Inbox::kMostWaiting; }));
+  REQUIRE(eventually([&] { return posted >= engine::Inbox::kMostWaiting; }));
   // Others are not held up.
-  loop.post(Tick{});
-  CHECK(posted <= Inbox::kMostWaiting);
+  loop.post(engine::Tick{});
+  CHECK(posted <= engine::Inbox::kMostWaiting);
   may_go_on = true;
   CHECK(eventually([&] { return posted == kAll; }));
   CHECK(eventually([&] { return loop.view() && loop.view()->namespace_labels(std::to_string(kAll - 1)) != nullptr; }));
@@ -202,12 +205,12 @@ TEST_CASE("engine loop: which kinds are missing is told when that changes") {
       return told.size() == count && told.back() == text;
     });
   };
-  loop.post(KindAbsent{&kWorkloads});
+  loop.post(engine::KindAbsent{&kWorkloads});
   CHECK(tells(1, "not synced: workloads.kueue.x-k8s.io"));
-  for (const WatchedKind& kind : watched_kinds()) loop.post(KindListed{kind.type, {}});
+  for (const WatchedKind& kind : watched_kinds()) loop.post(engine::KindListed{kind.type, {}});
   CHECK(tells(2, "synced:"));
-  loop.post(KindAbsent{&kWorkloads});
-  loop.post(KindAbsent{&kNamespaces});
+  loop.post(engine::KindAbsent{&kWorkloads});
+  loop.post(engine::KindAbsent{&kNamespaces});
   CHECK(eventually([&] {
     const std::lock_guard lock(mutex);
     return told.back() == "synced: namespaces workloads.kueue.x-k8s.io";
@@ -234,10 +237,10 @@ TEST_CASE("engine loop: webhook configurations that are missing are told of, and
                          told.push_back(missing.size());
                        },
                    .synced = nullptr});
-  loop.post(KindListed{&kMutatingWebhookConfigurations, {configuration()}});
-  loop.post(ObjectRemoved{configuration()});
+  loop.post(engine::KindListed{&kMutatingWebhookConfigurations, {configuration()}});
+  loop.post(engine::ObjectRemoved{configuration()});
   CHECK(told_is({1}));
-  loop.post(ObjectChanged{configuration()});
+  loop.post(engine::ObjectChanged{configuration()});
   CHECK(told_is({1, 0}));
 }
 
@@ -251,9 +254,9 @@ TEST_CASE("engine loop: after its end nothing is called and nothing is answered"
                    .synced = [&] { ++calls; }});
   loop.stop();
   loop.stop();
-  for (const WatchedKind& kind : watched_kinds()) loop.post_when_room(KindListed{kind.type, {}});
-  loop.post(ObjectChanged{configuration()});
-  CHECK_FALSE(loop.ask([](const Engine&) { FAIL_CHECK("it was asked"); }));
+  for (const WatchedKind& kind : watched_kinds()) loop.post_when_room(engine::KindListed{kind.type, {}});
+  loop.post(engine::ObjectChanged{configuration()});
+  CHECK_FALSE(loop.ask([](const engine::Engine&) { FAIL_CHECK("it was asked"); }));
   CHECK(loop.view() == nullptr);
   CHECK(calls == 0);
 }

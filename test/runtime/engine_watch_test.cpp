@@ -11,6 +11,7 @@
 #include "test/support/hand_clock.h"
 
 using namespace muster;
+using namespace muster::runtime;
 using namespace std::chrono_literals;
 
 namespace {
@@ -25,8 +26,8 @@ bool eventually(F done) {
   return true;
 }
 
-WriteFinished done(const Command& command, MonotonicTime, std::stop_token) {
-  return {command.id, WriteOutcome::kDone};
+engine::WriteFinished done(const engine::Command& command, MonotonicTime, std::stop_token) {
+  return {command.id, reconcilers::WriteOutcome::kDone};
 }
 
 }  // namespace
@@ -39,7 +40,7 @@ TEST_CASE("engine watch: a slow step is told with its object and its time") {
   });
   const ObjectKey key{&kJobs, "team", "train"};
   for (const auto took : {249ms, 250ms}) {
-    const WatchedStep step(&watch, "reconciling", &key);
+    const engine::WatchedStep step(&watch, "reconciling", &key);
     CHECK(watch.present().has_value());
     CHECK(watch.text() == "reconciling jobs/team/train");
     clock.time.monotonic += took;
@@ -51,11 +52,11 @@ TEST_CASE("engine watch: a slow step is told with its object and its time") {
 
 TEST_CASE("engine watch: a stuck engine is told of, and that it goes on") {
   EngineWatch watch(system_clock(), nullptr);
-  EngineSettings settings;
+  engine::EngineSettings settings;
   settings.watch = &watch;
   EngineLoop loop(std::move(settings), 1, system_clock(),
                   {.write = done, .leads_until = [] { return std::nullopt; }, .tell = nullptr});
-  for (const WatchedKind& kind : watched_kinds()) loop.post(KindListed{.type = kind.type, .objects = {}});
+  for (const WatchedKind& kind : watched_kinds()) loop.post(engine::KindListed{.type = kind.type, .objects = {}});
   REQUIRE(eventually([&] { return loop.view() != nullptr; }));
 
   std::mutex mutex;
@@ -71,7 +72,7 @@ TEST_CASE("engine watch: a stuck engine is told of, and that it goes on") {
                            .goes_on = [&] { goes_on = true; }},
                           200ms, 10ms);
   std::promise<void> release;
-  std::thread asker([&] { loop.ask([&](const Engine&) { release.get_future().wait(); }); });
+  std::thread asker([&] { loop.ask([&](const engine::Engine&) { release.get_future().wait(); }); });
   CHECK(eventually([&] { return stuck.load(); }));
   {
     const std::lock_guard lock(mutex);
@@ -85,14 +86,15 @@ TEST_CASE("engine watch: a stuck engine is told of, and that it goes on") {
 
 TEST_CASE("engine loop: a question that breaks is not answered, and the loop goes on") {
   std::atomic<int> broke = 0;
-  EngineLoop loop({}, 1, system_clock(),
-                  {.write = done,
-                   .leads_until = [] { return std::nullopt; },
-                   .tell = nullptr,
-                   .broke = [&](const Breakage& breakage) { broke += breakage.what == "no answer" ? 1 : 100; }});
-  for (const WatchedKind& kind : watched_kinds()) loop.post(KindListed{.type = kind.type, .objects = {}});
+  EngineLoop loop(
+      {}, 1, system_clock(),
+      {.write = done,
+       .leads_until = [] { return std::nullopt; },
+       .tell = nullptr,
+       .broke = [&](const engine::Breakage& breakage) { broke += breakage.what == "no answer" ? 1 : 100; }});
+  for (const WatchedKind& kind : watched_kinds()) loop.post(engine::KindListed{.type = kind.type, .objects = {}});
   REQUIRE(eventually([&] { return loop.view() != nullptr; }));
-  CHECK_FALSE(loop.ask([](const Engine&) { throw std::runtime_error("no answer"); }));
+  CHECK_FALSE(loop.ask([](const engine::Engine&) { throw std::runtime_error("no answer"); }));
   CHECK(broke == 1);
-  CHECK(loop.ask([](const Engine&) {}));
+  CHECK(loop.ask([](const engine::Engine&) {}));
 }

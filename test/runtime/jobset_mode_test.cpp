@@ -8,6 +8,7 @@
 #include "test/commands/moving/fake_cluster.h"
 
 using namespace muster;
+using namespace muster::runtime;
 
 TEST_CASE("jobset mode: who runs JobSets follows from the setting and from what is there") {
   const JobSetTraces nothing;

@@ -5,6 +5,7 @@
 #include "runtime/leadership.h"
 
 using namespace muster;
+using namespace muster::runtime;
 using namespace std::chrono_literals;
 using enum KueuePresence::Verdict;
 

@@ -8,6 +8,7 @@
 #include <string>
 
 using namespace muster;
+using namespace muster::runtime;
 
 TEST_CASE("leadership: settings that cannot work are refused by name") {
   struct Row {
@@ -48,12 +49,13 @@ TEST_CASE("leadership: without elections Kueue ends it until it is away, and a s
   std::filesystem::remove(kubeconfig);
   REQUIRE_MESSAGE(cluster.ok(), cluster.error().message);
   Leadership leadership(**cluster, {.leader_elect = false}, "muster-system", "me");
-  EngineLoop loop({}, 1, system_clock(),
-                  {.write = [](const Command& command, MonotonicTime, std::stop_token) -> WriteFinished {
-                     return {command.id, WriteOutcome::kDone};
-                   },
-                   .leads_until = [&] { return leadership.leads_until(); },
-                   .tell = nullptr});
+  EngineLoop loop(
+      {}, 1, system_clock(),
+      {.write = [](const engine::Command& command, MonotonicTime, std::stop_token) -> engine::WriteFinished {
+         return {command.id, reconcilers::WriteOutcome::kDone};
+       },
+       .leads_until = [&] { return leadership.leads_until(); },
+       .tell = nullptr});
   using Pause = Leadership::Pause;
   // Kueue is there from the beginning.
   leadership.pause(Pause::kKueue);

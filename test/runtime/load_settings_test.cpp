@@ -9,6 +9,7 @@
 #include "test/support/vectors.h"
 
 using namespace muster;
+using namespace muster::runtime;
 
 namespace {
 
@@ -64,7 +65,8 @@ TEST_CASE("settings: the file reaches the rules and the registration") {
   CHECK(rules.waiter.image == "bash");
   CHECK(rules.waiter.shell_loop);
 
-  const WebhookRegistration registration = registration_of(*settings, "queues", "https://10.0.0.5:9443", false);
+  const manifests::WebhookRegistration registration =
+      registration_of(*settings, "queues", "https://10.0.0.5:9443", false);
   CHECK(registration.own_namespace == "queues");
   CHECK(registration.service == "hooks");
   CHECK(registration.url == "https://10.0.0.5:9443");

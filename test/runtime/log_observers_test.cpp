@@ -12,6 +12,7 @@
 #include "test/support/hand_clock.h"
 
 using namespace muster;
+using namespace muster::runtime;
 using namespace std::chrono_literals;
 
 namespace {
@@ -45,7 +46,7 @@ class LogCapture {
 }  // namespace
 
 TEST_CASE("log observers: what the client tells is counted from every thread") {
-  ClientMetrics client;
+  server::ClientMetrics client;
   KubeLog observer(system_clock(), client);
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
@@ -57,7 +58,7 @@ TEST_CASE("log observers: what the client tells is counted from every thread") {
     });
   }
   for (auto& thread : threads) thread.join();
-  Metrics metrics({.version = "1", .rules = {}});
+  server::Metrics metrics({.version = "1", .rules = {}});
   metrics.include(client.collectable());
   const std::string text = metrics.expose();
   for (const char* line : {R"(rest_client_requests_total{code="200",host="host:443",method="GET"} 400)",
@@ -92,17 +93,17 @@ TEST_CASE("log observers: a text of the API server is logged once in an hour and
 }
 
 TEST_CASE("log observers: warnings of the API server are counted") {
-  ClientMetrics client;
+  server::ClientMetrics client;
   KubeLog observer(system_clock(), client);
   for (int i = 0; i < 3; ++i) observer.warned("POST", "/apis/batch/v1/jobs", "unknown field");
-  Metrics metrics({.version = "1", .rules = {}});
+  server::Metrics metrics({.version = "1", .rules = {}});
   metrics.include(client.collectable());
   CHECK(metrics.expose().find("muster_api_warnings_total 3") != std::string::npos);
 }
 
 TEST_CASE("log observers: writes that fail are one line per interval, however many objects there are") {
   test::HandClock clock;
-  ClientMetrics client;
+  server::ClientMetrics client;
   KubeLog observer(clock, client);
   const LogCapture log;
   const auto fail = [&](int count, bool refused) {
@@ -122,7 +123,7 @@ TEST_CASE("log observers: writes that fail are one line per interval, however ma
 
 TEST_CASE("log observers: what a watch hears makes the picture of its kind young") {
   test::HandClock clock;
-  ClientMetrics client(clock);
+  server::ClientMetrics client(clock);
   KubeLog observer(clock, client);
   const kube::Resource jobs{.group = "batch", .version = "v1", .plural = "jobs", .kind = "Job"};
   CHECK(client.watch_ages()->ages().empty());

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 using namespace muster;
+using namespace muster::runtime;
 using nlohmann::json;
 
 TEST_CASE("log: a JSON line is one parsable object whatever the fields hold") {

@@ -7,19 +7,20 @@
 #include <map>
 
 using namespace muster;
+using namespace muster::runtime;
 
 namespace {
 
 // What became of commands, by id; fills on the outbox's threads.
 class Answers {
  public:
-  void add(const WriteFinished& finished) EXCLUDES(mutex_) {
+  void add(const engine::WriteFinished& finished) EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     outcomes_[finished.id] = finished.outcome;
     changed_.notify_all();
   }
   // Waits, with a deadline, for the answer to a command.
-  std::optional<WriteOutcome> wait_for(uint64_t id) EXCLUDES(mutex_) {
+  std::optional<reconcilers::WriteOutcome> wait_for(uint64_t id) EXCLUDES(mutex_) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
     MutexLock lock(mutex_);
     while (!outcomes_.contains(id)) {
@@ -31,15 +32,15 @@ class Answers {
  private:
   Mutex mutex_;
   CondVar changed_;
-  std::map<uint64_t, WriteOutcome> outcomes_ GUARDED_BY(mutex_);
+  std::map<uint64_t, reconcilers::WriteOutcome> outcomes_ GUARDED_BY(mutex_);
 };
 
-Command command(uint64_t id, bool needs_leadership = true) {
-  return {id, {.verb = Verb::kPatch, .target = {&kJobs, "team-a", "train"}}, needs_leadership};
+engine::Command command(uint64_t id, bool needs_leadership = true) {
+  return {id, {.verb = reconcilers::Verb::kPatch, .target = {&kJobs, "team-a", "train"}}, needs_leadership};
 }
 
-WriteFinished done(const Command& sent, MonotonicTime, std::stop_token) {
-  return {sent.id, WriteOutcome::kDone};
+engine::WriteFinished done(const engine::Command& sent, MonotonicTime, std::stop_token) {
+  return {sent.id, reconcilers::WriteOutcome::kDone};
 }
 
 std::optional<MonotonicTime> leads() {
@@ -51,66 +52,71 @@ std::optional<MonotonicTime> leads() {
 TEST_CASE("outbox: its end does not wait for an API server that hangs") {
   std::atomic<bool> hangs = false;
   Answers answers;
-  auto write = [&](const Command& sent, MonotonicTime, std::stop_token stop) {
+  auto write = [&](const engine::Command& sent, MonotonicTime, std::stop_token stop) {
     hangs = true;
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     while (!stop.stop_requested() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
-    return WriteFinished{sent.id, stop.stop_requested() ? WriteOutcome::kFailed : WriteOutcome::kDone};
+    return engine::WriteFinished{
+        sent.id, stop.stop_requested() ? reconcilers::WriteOutcome::kFailed : reconcilers::WriteOutcome::kDone};
   };
   {
     Outbox outbox(1, system_clock(),
                   {.write = write,
-                   .finished = [&](const WriteFinished& finished) { answers.add(finished); },
+                   .finished = [&](const engine::WriteFinished& finished) { answers.add(finished); },
                    .leads_until = leads});
     outbox.post(command(1, false));
     while (!hangs) std::this_thread::yield();
   }
-  CHECK(answers.wait_for(1) == WriteOutcome::kFailed);
+  CHECK(answers.wait_for(1) == reconcilers::WriteOutcome::kFailed);
 }
 
 TEST_CASE("outbox: several writes are under way at once") {
   Answers answers;
   std::atomic<int> together = 0;
-  auto write = [&](const Command& sent, MonotonicTime, std::stop_token) {
+  auto write = [&](const engine::Command& sent, MonotonicTime, std::stop_token) {
     ++together;
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
     while (together < 2 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
-    return WriteFinished{sent.id, together >= 2 ? WriteOutcome::kDone : WriteOutcome::kFailed};
+    return engine::WriteFinished{sent.id,
+                                 together >= 2 ? reconcilers::WriteOutcome::kDone : reconcilers::WriteOutcome::kFailed};
   };
-  Outbox outbox(2, system_clock(),
-                {.write = write, .finished = [&](WriteFinished one) { answers.add(one); }, .leads_until = leads});
+  Outbox outbox(
+      2, system_clock(),
+      {.write = write, .finished = [&](engine::WriteFinished one) { answers.add(one); }, .leads_until = leads});
   outbox.post(command(1));
   outbox.post(command(2));
-  CHECK(answers.wait_for(1) == WriteOutcome::kDone);
-  CHECK(answers.wait_for(2) == WriteOutcome::kDone);
+  CHECK(answers.wait_for(1) == reconcilers::WriteOutcome::kDone);
+  CHECK(answers.wait_for(2) == reconcilers::WriteOutcome::kDone);
 }
 
 TEST_CASE("outbox: a write that needs leadership is not sent once the lease cannot be trusted") {
   Answers answers;
   std::atomic<int> sent = 0;
-  auto write = [&](const Command& one, MonotonicTime not_after, std::stop_token stop) {
+  auto write = [&](const engine::Command& one, MonotonicTime not_after, std::stop_token stop) {
     ++sent;
     return done(one, not_after, std::move(stop));
   };
   auto expired = [] { return std::optional(system_clock().now().monotonic - std::chrono::milliseconds(1)); };
-  Outbox outbox(1, system_clock(),
-                {.write = write, .finished = [&](WriteFinished one) { answers.add(one); }, .leads_until = expired});
+  Outbox outbox(
+      1, system_clock(),
+      {.write = write, .finished = [&](engine::WriteFinished one) { answers.add(one); }, .leads_until = expired});
   outbox.post(command(1));
   outbox.post(command(2, false));
-  CHECK(answers.wait_for(1) == WriteOutcome::kFailed);
-  CHECK(answers.wait_for(2) == WriteOutcome::kDone);
+  CHECK(answers.wait_for(1) == reconcilers::WriteOutcome::kFailed);
+  CHECK(answers.wait_for(2) == reconcilers::WriteOutcome::kDone);
   CHECK(sent == 1);
 }
 
 TEST_CASE("outbox: a write learns until when its retries may start") {
   std::promise<MonotonicTime> told;
   const auto until = leads();
-  auto write = [&](const Command& one, MonotonicTime not_after, std::stop_token stop) {
+  auto write = [&](const engine::Command& one, MonotonicTime not_after, std::stop_token stop) {
     told.set_value(not_after);
     return done(one, not_after, std::move(stop));
   };
-  Outbox outbox(1, system_clock(),
-                {.write = write, .finished = [](const WriteFinished&) {}, .leads_until = [&] { return until; }});
+  Outbox outbox(
+      1, system_clock(),
+      {.write = write, .finished = [](const engine::WriteFinished&) {}, .leads_until = [&] { return until; }});
   outbox.post(command(1));
   auto future = told.get_future();
   REQUIRE(future.wait_for(std::chrono::seconds(10)) == std::future_status::ready);
@@ -120,21 +126,23 @@ TEST_CASE("outbox: a write learns until when its retries may start") {
 TEST_CASE("outbox: the end of leadership stops what is under way and answers for what was not sent") {
   Answers answers;
   std::promise<void> started;
-  auto write = [&](const Command& one, MonotonicTime, std::stop_token stop) {
+  auto write = [&](const engine::Command& one, MonotonicTime, std::stop_token stop) {
     started.set_value();
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
     while (!stop.stop_requested() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
-    return WriteFinished{one.id, stop.stop_requested() ? WriteOutcome::kFailed : WriteOutcome::kDone};
+    return engine::WriteFinished{
+        one.id, stop.stop_requested() ? reconcilers::WriteOutcome::kFailed : reconcilers::WriteOutcome::kDone};
   };
   std::atomic<bool> leading = true;
   auto until = [&] { return leading ? leads() : std::nullopt; };
-  Outbox outbox(1, system_clock(),
-                {.write = write, .finished = [&](WriteFinished one) { answers.add(one); }, .leads_until = until});
+  Outbox outbox(
+      1, system_clock(),
+      {.write = write, .finished = [&](engine::WriteFinished one) { answers.add(one); }, .leads_until = until});
   outbox.post(command(1));
   outbox.post(command(2));
   REQUIRE(started.get_future().wait_for(std::chrono::seconds(10)) == std::future_status::ready);
   leading = false;
   outbox.end_leadership();
-  CHECK(answers.wait_for(1) == WriteOutcome::kFailed);
-  CHECK(answers.wait_for(2) == WriteOutcome::kFailed);
+  CHECK(answers.wait_for(1) == reconcilers::WriteOutcome::kFailed);
+  CHECK(answers.wait_for(2) == reconcilers::WriteOutcome::kFailed);
 }

@@ -23,12 +23,12 @@ Now at(int64_t seconds) {
   return {TimePoint(std::chrono::seconds(1'767'268'800 + seconds)), MonotonicTime(std::chrono::seconds(seconds))};
 }
 
-void put(Engine& engine, const ResourceType& type, const char* name, json object, const char* ns = "") {
+void put(engine::Engine& engine, const ResourceType& type, const char* name, json object, const char* ns = "") {
   static int version = 0;
   object["metadata"]["name"] = object["metadata"]["uid"] = name;
   if (*ns != '\0') object["metadata"]["namespace"] = ns;
   object["metadata"]["resourceVersion"] = std::to_string(++version);
-  engine.apply(ObjectChanged{read_object(type, object)}, at(0));
+  engine.apply(engine::ObjectChanged{read_object(type, object)}, at(0));
 }
 
 // Label values, by family and label name.
@@ -49,12 +49,12 @@ std::map<std::string, std::map<std::string, std::set<std::string>>> labels_in(co
 }  // namespace
 
 TEST_CASE("queue metrics: every gauge of a living engine bears the labels that it is known by") {
-  EngineSettings engine_settings;
+  engine::EngineSettings engine_settings;
   engine_settings.reconcilers.queues.fair_sharing = {FairStrategy::kLessThanInitialShare};
   engine_settings.reconcilers.queues.metrics.cluster_queue_resources = true;
-  Engine engine(engine_settings);
-  for (const WatchedKind& kind : watched_kinds()) engine.apply(KindListed{kind.type, {}}, at(0));
-  engine.apply(LeadershipChanged{true}, at(0));
+  engine::Engine engine(engine_settings);
+  for (const WatchedKind& kind : watched_kinds()) engine.apply(engine::KindListed{kind.type, {}}, at(0));
+  engine.apply(engine::LeadershipChanged{true}, at(0));
   put(engine, kNamespaces, "the-namespace", json::object());
   put(engine, kResourceFlavors, "the-flavor", json::object());
   put(engine, kCohorts, "the-cohort", {{"spec", {{"parentName", "the-root"}}}});
@@ -71,10 +71,11 @@ TEST_CASE("queue metrics: every gauge of a living engine bears the labels that i
       "the-namespace");
   engine.plan(at(0));
 
-  QueueMetrics queues(true, [&] {
-    return GaugeReadings{engine.leads(), queue_gauges(engine.state(), engine.decisions(), engine.queue_settings())};
+  server::QueueMetrics queues(true, [&] {
+    return GaugeReadings{engine.leads(),
+                         state::queue_gauges(engine.state(), engine.decisions(), engine.queue_settings())};
   });
-  Metrics metrics(MetricsOptions{.version = "1", .rules = {}});
+  server::Metrics metrics(server::MetricsOptions{.version = "1", .rules = {}});
   metrics.include(queues.collectable());
   const auto families = labels_in(metrics.expose());
   CHECK(families.size() == 27);

@@ -14,6 +14,7 @@
 #include "test/engine/recording/recorded_loop.h"
 
 using namespace muster;
+using namespace muster::runtime;
 using namespace muster::test;
 using nlohmann::json;
 namespace fs = std::filesystem;
@@ -168,7 +169,7 @@ TEST_CASE("recording file: at its limit a new file begins with a snapshot, and b
   CHECK((*first)->snapshot);
   size_t workloads = 0;
   for (const auto& [event, at] : (*first)->events) {
-    const auto* list = std::get_if<KindListed>(&event);
+    const auto* list = std::get_if<engine::KindListed>(&event);
     if (list != nullptr && list->type == &kWorkloads) workloads = list->objects.size();
   }
   CHECK(workloads > 10);

@@ -6,6 +6,7 @@
 #include <vector>
 
 using namespace muster;
+using namespace muster::runtime;
 using nlohmann::json;
 
 namespace {
@@ -34,8 +35,8 @@ kube::KubeApi::Answer refusal(int code, const char* reason) {
   return fail_with(kube::StatusError{code, reason, "the server says no", {}, std::nullopt, "certificates"});
 }
 
-CertificateState some_state() {
-  CertificateState state;
+certs::CertificateState some_state() {
+  certs::CertificateState state;
   state.authority = {"CA", "CA KEY"};
   state.leaf = {"LEAF", "LEAF KEY"};
   return state;
@@ -49,17 +50,17 @@ TEST_CASE("secret store: a missing Secret is an empty state and is created by th
   auto stored = store.read();
   REQUIRE(stored.ok());
   CHECK(stored->version.empty());
-  CHECK(stored->state == CertificateState{});
+  CHECK(stored->state == certs::CertificateState{});
 
   auto written = store.write(some_state(), stored->version);
   REQUIRE(written.ok());
-  CHECK(*written == StoreOutcome::kWritten);
+  CHECK(*written == certs::StoreOutcome::kWritten);
   CHECK(api.requests[1].method == "POST");
   CHECK(api.requests[1].path == "/api/v1/namespaces/muster-system/secrets");
 }
 
 TEST_CASE("secret store: what was written is read back with its version") {
-  json secret = state_to_secret(some_state(), "muster-system", "pair", "");
+  json secret = certs::state_to_secret(some_state(), "muster-system", "pair", "");
   secret["metadata"]["resourceVersion"] = "12";
   ScriptedApi api({secret, json::object()});
   SecretStore store(api, "muster-system", "pair");
@@ -94,7 +95,7 @@ TEST_CASE("secret store: who comes second is told so and everything else is an e
     auto written = store.write(some_state(), row.expected_version);
     REQUIRE(written.ok() == row.conflict);
     if (row.conflict)
-      CHECK(*written == StoreOutcome::kConflict);
+      CHECK(*written == certs::StoreOutcome::kConflict);
     else
       CHECK(written.error().message == "Secret muster-system/pair: the server says no");
   }

@@ -8,6 +8,7 @@
 #include "test/support/hand_clock.h"
 
 using namespace muster;
+using namespace muster::runtime;
 using namespace std::chrono_literals;
 
 namespace {
@@ -40,7 +41,7 @@ TEST_CASE("serving: the ages of watches are metrics and make muster unready") {
                                 .view = []() -> ClusterViewPtr { return std::make_shared<const ClusterView>(); },
                                 .metrics_access = {}});
   REQUIRE(serving.ok());
-  const auto ages = std::make_shared<WatchAges>(clock);
+  const auto ages = std::make_shared<server::WatchAges>(clock);
   (*serving)->watch_ages(ages);
   REQUIRE((*serving)->start().ok());
   const auto readiness = [&] { return answer_to((*serving)->probe_port(), "/readyz?verbose"); };

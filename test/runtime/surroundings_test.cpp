@@ -7,6 +7,7 @@
 #include "test/kube/virtual_time.h"
 
 using namespace muster;
+using namespace muster::runtime;
 using namespace std::chrono_literals;
 using nlohmann::json;
 

@@ -11,6 +11,7 @@
 #include "test/server/test_server.h"
 
 using namespace muster;
+using namespace muster::runtime;
 using namespace std::chrono_literals;
 using muster::test::eventually;
 using muster::test::TestAuthority;
@@ -131,15 +132,15 @@ TEST_CASE("serving: a flood of questions to the visibility API delays no review"
                              .rules = [] { return std::make_shared<const RuleSettings>(); },
                              .view = []() -> ClusterViewPtr { return std::make_shared<const ClusterView>(); },
                              .metrics_access = {},
-                             .visibility = VisibilityApi{.front_proxy = [proxy] { return proxy; },
-                                                         // An API server that does not answer.
-                                                         .authorize =
-                                                             [&](const auto&, const auto&) {
-                                                               ++asked;
-                                                               released.wait(false);
-                                                               return AuthDecision::kForbidden;
-                                                             },
-                                                         .snapshot = [] { return nullptr; }}});
+                             .visibility = server::VisibilityApi{.front_proxy = [proxy] { return proxy; },
+                                                                 // An API server that does not answer.
+                                                                 .authorize =
+                                                                     [&](const auto&, const auto&) {
+                                                                       ++asked;
+                                                                       released.wait(false);
+                                                                       return server::AuthDecision::kForbidden;
+                                                                     },
+                                                                 .snapshot = [] { return nullptr; }}});
   REQUIRE(made.ok());
   Serving& serving = **made;
   const TestCertificate certificate = muster::test::make_certificate("muster");

@@ -8,6 +8,7 @@
 #include "test/scheduler/scheduler_fixture.h"
 
 using namespace muster;
+using namespace muster::scheduler;
 
 namespace {
 

@@ -15,18 +15,18 @@ TEST_CASE("explanation: every flavor of every resource has its numbers before an
   cluster.put(cluster_queue("a", "", {{.flavor = "default", .nominal = 4}, {.flavor = "spot", .nominal = 9}}));
   cluster.put(workload("one", "a"), 5);
   cluster.scheduler.follow(at(0));
-  const auto told = explain_pending(cluster.scheduler.state(), "team", "one");
+  const auto told = scheduler::explain_pending(cluster.scheduler.state(), "team", "one");
   REQUIRE(told);
   CHECK(told->reason == "");
   REQUIRE(told->flavors.size() == 2);
-  const FlavorRow& first = told->flavors[0];
+  const scheduler::FlavorRow& first = told->flavors[0];
   CHECK(first.flavor == "default");
   CHECK(first.requested == 5000);
   CHECK(first.free == 4000);
   CHECK(first.most == 4000);
   CHECK(first.suitable);
   CHECK_FALSE(first.could_fit());
-  const FlavorRow& second = told->flavors[1];
+  const scheduler::FlavorRow& second = told->flavors[1];
   CHECK(second.flavor == "spot");
   CHECK(second.free == 9000);
   CHECK_FALSE(second.suitable);
@@ -44,7 +44,7 @@ TEST_CASE("explanation: who only follows has the leader's numbers and places and
   Cluster follower;
   fill(follower);
   follower.scheduler.follow(at(0));
-  const auto told = explain_pending(follower.scheduler.state(), "team", "second");
+  const auto told = scheduler::explain_pending(follower.scheduler.state(), "team", "second");
   REQUIRE(told);
   CHECK(told->position == 1);
   CHECK(told->ahead == std::vector<std::string>{"team/huge"});
@@ -67,7 +67,7 @@ TEST_CASE("explanation: of many that are ahead the first ten are named in their 
   const std::vector<WorkloadPtr> all = test::pending_of(cluster.scheduler, "a");
   REQUIRE(all.size() == 15);
   for (size_t i = 0; i < all.size(); ++i) {
-    const auto told = explain_pending(cluster.scheduler.state(), "team", all[i]->meta.name);
+    const auto told = scheduler::explain_pending(cluster.scheduler.state(), "team", all[i]->meta.name);
     REQUIRE(told);
     CHECK(told->strict);
     CHECK(told->position == i);
@@ -82,7 +82,7 @@ TEST_CASE("explanation: what can never be admitted is told without a decision") 
   cluster.scheduler.put(std::make_shared<const Workload>(workload("bad", "a")), {{{"cpu", 1000}}}, at(0),
                         "requests above limits");
   cluster.scheduler.follow(at(0));
-  const auto told = explain_pending(cluster.scheduler.state(), "team", "bad");
+  const auto told = scheduler::explain_pending(cluster.scheduler.state(), "team", "bad");
   REQUIRE(told);
   CHECK(told->reason == "Misconfigured");
   CHECK(told->message == "requests above limits");

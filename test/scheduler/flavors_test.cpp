@@ -6,6 +6,7 @@
 #include "test/scheduler/scheduler_fixture.h"
 
 using namespace muster;
+using namespace muster::scheduler;
 using nlohmann::json;
 using test::at;
 using test::Cluster;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 using namespace muster;
+using namespace muster::scheduler;
 
 namespace {
 

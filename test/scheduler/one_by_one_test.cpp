@@ -5,6 +5,7 @@
 #include "test/scheduler/scheduler_fixture.h"
 
 using namespace muster;
+using namespace muster::scheduler;
 using test::at;
 using test::Cluster;
 using test::cluster_queue;

@@ -9,6 +9,7 @@
 #include "test/scheduler/protected_cluster.h"
 
 using namespace muster;
+using namespace muster::scheduler;
 using namespace std::chrono_literals;
 using test::at;
 using test::Cluster;

@@ -35,9 +35,9 @@ class ProtectedCluster : public Cluster {
   }
   // Admits and confirms what fits, and completes what is evicted; what was decided, as Cluster::told.
   std::string run(int64_t seconds) {
-    const std::vector<Decision> decisions = scheduler.drain(at(seconds));
-    for (const Decision& decision : decisions) {
-      if (const auto* admitted = std::get_if<Admitted>(&decision))
+    const std::vector<scheduler::Decision> decisions = scheduler.drain(at(seconds));
+    for (const scheduler::Decision& decision : decisions) {
+      if (const auto* admitted = std::get_if<scheduler::Admitted>(&decision))
         confirm(*admitted, cores_.at(admitted->workload->meta.name), seconds);
     }
     return told(decisions);
@@ -47,8 +47,12 @@ class ProtectedCluster : public Cluster {
     put(given, cores, seconds);
   }
   void finish(const char* name) { scheduler.remove_workload("team", name); }
-  std::string reason_of(const char* name) { return explain_pending(scheduler.state(), "team", name)->reason; }
-  std::string message_of(const char* name) { return explain_pending(scheduler.state(), "team", name)->message; }
+  std::string reason_of(const char* name) {
+    return scheduler::explain_pending(scheduler.state(), "team", name)->reason;
+  }
+  std::string message_of(const char* name) {
+    return scheduler::explain_pending(scheduler.state(), "team", name)->message;
+  }
 
  private:
   std::map<std::string, int64_t> cores_;

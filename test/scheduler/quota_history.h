@@ -108,11 +108,11 @@ class QuotaRun {
     return i % (kCohorts + 1) == 0 ? "" : "cohort" + std::to_string(i % (kCohorts + 1));
   }
 
-  std::vector<QuotaLimits> limits_of(const std::string& name) const {
-    std::vector<QuotaLimits> all;
+  std::vector<scheduler::QuotaLimits> limits_of(const std::string& name) const {
+    std::vector<scheduler::QuotaLimits> all;
     for (const auto& [quota, limits] : model_.nodes.at(name).limits)
-      all.push_back(
-          {ids_[quota], limits.nominal, limits.borrowing.value_or(kUnlimited), limits.lending.value_or(kUnlimited)});
+      all.push_back({ids_[quota], limits.nominal, limits.borrowing.value_or(scheduler::kUnlimited),
+                     limits.lending.value_or(scheduler::kUnlimited)});
     return all;
   }
   void tell_queue(int i) {
@@ -146,7 +146,7 @@ class QuotaRun {
     int64_t& used = model_.nodes[queue(step.node)].own_use[step.quota];
     change = std::max(change, -used);
     used += change;
-    const NodeId node = queues_[step.node % kQueues];
+    const scheduler::NodeId node = queues_[step.node % kQueues];
     if (change >= 0)
       ledger_.add(node, {{ids_[step.quota], change}});
     else
@@ -178,7 +178,7 @@ class QuotaRun {
     const QuotaModel before = model_;
     std::string found;
     {
-      const Ledger::Simulation simulation(ledger_);
+      const scheduler::Ledger::Simulation simulation(ledger_);
       use(step, step.amount);
       use({.node = step.other, .quota = step.quota}, -step.amount / 2);
       found = difference(step);
@@ -195,9 +195,9 @@ class QuotaRun {
                        step.kind == QuotaStep::Kind::kSimulate;
     ledger_.settle();
     for (const auto& [name, node] : model_.nodes) {
-      const NodeId id = node.queue ? queues_[name.back() - '0'] : ledger_.cohort(name);
-      if (id == kNoNode) return name + " is not in the ledger";
-      if (model_.in_cycle(name) != (ledger_.root(id) == kNoNode)) return name + ": its root is wrong";
+      const scheduler::NodeId id = node.queue ? queues_[name.back() - '0'] : ledger_.cohort(name);
+      if (id == scheduler::kNoNode) return name + " is not in the ledger";
+      if (model_.in_cycle(name) != (ledger_.root(id) == scheduler::kNoNode)) return name + ": its root is wrong";
       if (model_.in_cycle(name)) continue;
       for (int quota = 0; quota < 4; ++quota) {
         if (usage && quota != step.quota) continue;
@@ -206,12 +206,12 @@ class QuotaRun {
     }
     return "";
   }
-  std::string difference(const std::string& name, NodeId id, int quota, bool also_potential) const {
+  std::string difference(const std::string& name, scheduler::NodeId id, int quota, bool also_potential) const {
     const auto differs = [&](const char* what, int64_t ledger, int64_t model) {
       return name + ", quota " + std::to_string(quota) + ": " + what + " is " + std::to_string(ledger) +
              " in the ledger and " + std::to_string(model) + " in the model";
     };
-    const QuotaId key = ids_[quota];
+    const scheduler::QuotaId key = ids_[quota];
     if (ledger_.subtree_quota(id, key) != model_.has(name, quota))
       return differs("the quota", ledger_.subtree_quota(id, key), model_.has(name, quota));
     if (ledger_.usage(id, key) != model_.uses(name, quota))
@@ -235,10 +235,10 @@ class QuotaRun {
     return "";
   }
 
-  QuotaIdTable names_;
-  Ledger ledger_{names_};
-  std::vector<QuotaId> ids_;
-  std::vector<NodeId> queues_;
+  scheduler::QuotaIdTable names_;
+  scheduler::Ledger ledger_{names_};
+  std::vector<scheduler::QuotaId> ids_;
+  std::vector<scheduler::NodeId> queues_;
   QuotaModel model_;
   std::set<std::string> objects_;  // Cohorts that have one
 };

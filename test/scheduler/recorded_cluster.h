@@ -54,18 +54,18 @@ class RecordedCluster {
   void put(RecordedJob& job, Now now);
   void set(RecordedJob& job, const char* type, const char* status, const std::string& reason, Now now);
   void release(RecordedJob& job, Now now);
-  json describe(const Decision& decision, Now now);
+  json describe(const scheduler::Decision& decision, Now now);
 
   const json& input_;
   Timestamp start_;
-  SchedulerSettings settings_;
-  Scheduler scheduler_;
+  scheduler::SchedulerSettings settings_;
+  scheduler::Scheduler scheduler_;
   std::map<std::string, RecordedJob> jobs_;
   std::set<std::string> preemptors_, ran_, over_;
 };
 
-inline SchedulerSettings settings_of(const json& input) {
-  SchedulerSettings settings;
+inline scheduler::SchedulerSettings settings_of(const json& input) {
+  scheduler::SchedulerSettings settings;
   const json::json_pointer path("/config/fairSharing/preemptionStrategies");
   if (!input.contains(path)) return settings;
   for (const json& name : input.at(path)) {
@@ -103,7 +103,7 @@ inline void RecordedCluster::put(RecordedJob& job, Now now) {
   const WorkloadPtr workload = read_workload(job.object);
   std::vector<Requests> requests;
   for (const PodSet& pod_set : workload->pod_sets)
-    requests.push_back(to_requests(pod_requests(adjusted_resources(*pod_set.pod_template.spec, {}))));
+    requests.push_back(to_requests(state::pod_requests(state::adjusted_resources(*pod_set.pod_template.spec, {}))));
   scheduler_.put(workload, requests, now);
   if (workload->admitted()) ran_.insert(name_of(workload));
 }
@@ -155,8 +155,8 @@ inline void RecordedCluster::drain_stopped_queues() {
   }
 }
 
-inline json RecordedCluster::describe(const Decision& decision, Now now) {
-  if (const auto* admitted = std::get_if<Admitted>(&decision)) {
+inline json RecordedCluster::describe(const scheduler::Decision& decision, Now now) {
+  if (const auto* admitted = std::get_if<scheduler::Admitted>(&decision)) {
     RecordedJob& job = jobs_.at(name_of(admitted->workload));
     json pod_sets = json::array();
     for (const PodSetAssignment& pod_set : admitted->admission.pod_sets) {
@@ -179,31 +179,31 @@ inline json RecordedCluster::describe(const Decision& decision, Now now) {
             {"level", admitted->borrowing_level},
             {"podSets", pod_sets}};
   }
-  if (const auto* preempted = std::get_if<Preempted>(&decision)) {
+  if (const auto* preempted = std::get_if<scheduler::Preempted>(&decision)) {
     RecordedJob& job = jobs_.at(name_of(preempted->workload));
     preemptors_.insert(name_of(preempted->preemptor));
     set(job, "Evicted", "True", "Preempted", now);
-    set(job, "Preempted", "True", std::string(to_text(preempted->reason)), now);
+    set(job, "Preempted", "True", std::string(scheduler::to_text(preempted->reason)), now);
     job.evicted_in = -1;  // set by cycle()
     put(job, now);
     return {{"type", "preempted"},
             {"workload", name_of(preempted->workload)},
-            {"reason", to_text(preempted->reason)},
+            {"reason", scheduler::to_text(preempted->reason)},
             {"preemptor", name_of(preempted->preemptor)}};
   }
-  if (const auto* awaited = std::get_if<AwaitedVictim>(&decision)) {
+  if (const auto* awaited = std::get_if<scheduler::AwaitedVictim>(&decision)) {
     return {{"type", "awaitedVictim"},
             {"workload", name_of(awaited->workload)},
-            {"reason", to_text(awaited->reason)},
+            {"reason", scheduler::to_text(awaited->reason)},
             {"preemptor", name_of(awaited->preemptor)}};
   }
-  const auto& pending = std::get<Pending>(decision);
+  const auto& pending = std::get<scheduler::Pending>(decision);
   RecordedJob& job = jobs_.at(name_of(pending.workload));
   CHECK_FALSE(pending.message.empty());
-  job.refusal = {{"outcome", to_text(pending.outcome)},
-                 {"reason", to_text(pending.reason)},
-                 {"requeued", to_text(pending.requeued)}};
-  set(job, "QuotaReserved", "False", std::string(to_text(pending.reason)), now);
+  job.refusal = {{"outcome", scheduler::to_text(pending.outcome)},
+                 {"reason", scheduler::to_text(pending.reason)},
+                 {"requeued", scheduler::to_text(pending.requeued)}};
+  set(job, "QuotaReserved", "False", std::string(scheduler::to_text(pending.reason)), now);
   put(job, now);
   json described = job.refusal;
   described["type"] = "pending";
@@ -229,7 +229,7 @@ inline void sort_victims(json& decisions) {
 inline json RecordedCluster::cycle(int number) {
   const Now now = time(number, 0), after = time(number, 5);
   json decisions = json::array();
-  for (const Decision& decision : scheduler_.cycle(now)) decisions.push_back(describe(decision, now));
+  for (const scheduler::Decision& decision : scheduler_.cycle(now)) decisions.push_back(describe(decision, now));
   sort_victims(decisions);
   // Before the victims leave.
   over_ = over_quota();
@@ -262,7 +262,8 @@ inline json RecordedCluster::final_pending() const {
   for (const auto& [name, job] : jobs_) {
     const WorkloadPtr workload = read_workload(job.object);
     if (workload->finished() || workload->has_quota_reserved()) continue;
-    json entry = {{"where", to_text(position_of(scheduler_.state(), workload->meta.ns, workload->meta.name))}};
+    json entry = {{"where", scheduler::to_text(
+                                scheduler::position_of(scheduler_.state(), workload->meta.ns, workload->meta.name))}};
     const Condition* reserved = find_condition(workload->status.conditions, "QuotaReserved");
     if (reserved != nullptr) entry["reason"] = reserved->reason;
     pending[name] = entry;

@@ -74,7 +74,7 @@ inline Workload workload(const std::string& name, const char* local_queue, int32
 // for each ClusterQueue. Every Workload asks for cores of cpu per pod.
 class Cluster {
  public:
-  explicit Cluster(SchedulerSettings settings = {}) : scheduler(std::move(settings)) {
+  explicit Cluster(scheduler::SchedulerSettings settings = {}) : scheduler(std::move(settings)) {
     scheduler.put_namespace("team", {});
     put(resource_flavor("default"));
   }
@@ -92,7 +92,7 @@ class Cluster {
     scheduler.put(std::make_shared<const Workload>(given), {{{"cpu", cores * 1000}}}, at(seconds));
   }
   // What the API server would show after the admission was written.
-  void confirm(const Admitted& admitted, int64_t cores, int64_t seconds = 0) {
+  void confirm(const scheduler::Admitted& admitted, int64_t cores, int64_t seconds = 0) {
     Workload written = *admitted.workload;
     written.status.admission = admitted.admission;
     for (const char* type : {"QuotaReserved", "Admitted"})
@@ -104,30 +104,32 @@ class Cluster {
     put(written, cores, seconds);
   }
   // What is told of the decisions, one word each: "+name", "-victim", "?name: outcome".
-  static std::string told(const std::vector<Decision>& decisions) {
+  static std::string told(const std::vector<scheduler::Decision>& decisions) {
     std::string text;
     const auto add = [&](const std::string& word) { text += (text.empty() ? "" : " ") + word; };
-    for (const Decision& decision : decisions) {
-      if (const auto* admitted = std::get_if<Admitted>(&decision)) add("+" + admitted->workload->meta.name);
-      if (const auto* preempted = std::get_if<Preempted>(&decision)) add("-" + preempted->workload->meta.name);
-      if (const auto* awaited = std::get_if<AwaitedVictim>(&decision)) add("~" + awaited->workload->meta.name);
-      if (const auto* pending = std::get_if<Pending>(&decision))
-        add("?" + pending->workload->meta.name + ":" + std::string(to_text(pending->outcome)));
+    for (const scheduler::Decision& decision : decisions) {
+      if (const auto* admitted = std::get_if<scheduler::Admitted>(&decision)) add("+" + admitted->workload->meta.name);
+      if (const auto* preempted = std::get_if<scheduler::Preempted>(&decision))
+        add("-" + preempted->workload->meta.name);
+      if (const auto* awaited = std::get_if<scheduler::AwaitedVictim>(&decision))
+        add("~" + awaited->workload->meta.name);
+      if (const auto* pending = std::get_if<scheduler::Pending>(&decision))
+        add("?" + pending->workload->meta.name + ":" + std::string(scheduler::to_text(pending->outcome)));
     }
     return text;
   }
   std::string cycle(int64_t seconds = 0) { return told(scheduler.cycle(at(seconds))); }
   std::string drain(int64_t seconds = 0) { return told(scheduler.drain(at(seconds))); }
 
-  Scheduler scheduler;
+  scheduler::Scheduler scheduler;
 };
 
 // What a ClusterQueue uses of one flavor's resource.
-inline int64_t usage_of(const Scheduler& scheduler, const std::string& queue, const std::string& flavor,
+inline int64_t usage_of(const scheduler::Scheduler& scheduler, const std::string& queue, const std::string& flavor,
                         const std::string& resource) {
-  for (const ListedClusterQueue& listed : listing_of(scheduler.state()).cluster_queues) {
+  for (const scheduler::ListedClusterQueue& listed : scheduler::listing_of(scheduler.state()).cluster_queues) {
     if (listed.object->meta.name != queue) continue;
-    for (const ListedQuota& quota : listed.quotas) {
+    for (const scheduler::ListedQuota& quota : listed.quotas) {
       if (quota.flavor == flavor && quota.resource == resource) return quota.used;
     }
   }
@@ -135,19 +137,19 @@ inline int64_t usage_of(const Scheduler& scheduler, const std::string& queue, co
 }
 
 // The Workloads that wait for a ClusterQueue, in order.
-inline std::vector<WorkloadPtr> pending_of(const Scheduler& scheduler, const std::string& queue) {
+inline std::vector<WorkloadPtr> pending_of(const scheduler::Scheduler& scheduler, const std::string& queue) {
   std::vector<WorkloadPtr> waiting;
-  for (ListedClusterQueue& listed : listing_of(scheduler.state()).cluster_queues) {
+  for (scheduler::ListedClusterQueue& listed : scheduler::listing_of(scheduler.state()).cluster_queues) {
     if (listed.object->meta.name != queue) continue;
-    std::sort(listed.pending.begin(), listed.pending.end(), comes_before);
-    for (const PendingEntry& entry : listed.pending) waiting.push_back(entry.object);
+    std::sort(listed.pending.begin(), listed.pending.end(), scheduler::comes_before);
+    for (const scheduler::PendingEntry& entry : listed.pending) waiting.push_back(entry.object);
   }
   return waiting;
 }
 
 // Of decisions, the one at `index`, which must be an admission.
-inline const Admitted& admission(const std::vector<Decision>& decisions, size_t index = 0) {
-  const auto* admitted = std::get_if<Admitted>(&decisions.at(index));
+inline const scheduler::Admitted& admission(const std::vector<scheduler::Decision>& decisions, size_t index = 0) {
+  const auto* admitted = std::get_if<scheduler::Admitted>(&decisions.at(index));
   REQUIRE(admitted != nullptr);
   return *admitted;
 }

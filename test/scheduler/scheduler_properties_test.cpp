@@ -10,6 +10,7 @@
 #include "test/scheduler/scheduler_fixture.h"
 
 using namespace muster;
+using namespace muster::scheduler;
 using test::at;
 
 namespace {

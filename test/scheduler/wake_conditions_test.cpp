@@ -11,6 +11,7 @@
 #include "test/scheduler/scheduler_fixture.h"
 
 using namespace muster;
+using namespace muster::scheduler;
 
 namespace {
 

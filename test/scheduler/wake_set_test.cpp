@@ -8,6 +8,7 @@
 #include "scheduler/state.h"
 
 using namespace muster;
+using namespace muster::scheduler;
 
 namespace {
 

@@ -22,7 +22,7 @@ TEST_SUITE("vectors") {
                                                        : RequeuingStrategy::Timestamp::kEviction;
       const json* gate = find_path(input, {"featureGates", "PrioritySortingWithinCohort"});
       const Timestamp time =
-          order_timestamp(*read_workload(input["workload"]), by, gate == nullptr || gate->get<bool>());
+          scheduler::order_timestamp(*read_workload(input["workload"]), by, gate == nullptr || gate->get<bool>());
       std::string text = format_rfc3339_micro(time);
       text.replace(text.find('.') + 4, 3, "");
       CHECK(text == line["output"]["timestamp"]);

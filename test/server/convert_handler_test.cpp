@@ -9,6 +9,7 @@
 #include "test/server/test_server.h"
 
 using namespace muster;
+using namespace muster::server;
 using namespace muster::test;
 using nlohmann::json;
 

@@ -22,34 +22,35 @@ class DashboardServer {
   int asked = 0;
 
   DashboardServer() {
-    auto made = TlsContext::create({});
+    auto made = server::TlsContext::create({});
     REQUIRE(made.ok());
     const auto certificate = make_certificate("dashboard");
     REQUIRE((*made)->set_certificate(certificate.chain_pem, certificate.key_pem).ok());
-    HttpServerOptions options;
+    server::HttpServerOptions options;
     options.bind_address = "127.0.0.1:0";
     options.tls = *made;
-    const auto snapshot = std::make_shared<const QueueSnapshot>(QueueListing{});
-    Lister lister{
-        .authorize = [this](std::string_view token, const ListAccess& access) { return decide(token, access.ns); },
-        .snapshot = [snapshot] { return snapshot; },
-        .usage = [](std::string_view) -> std::optional<Result<json>> { return std::nullopt; }};
-    Explainer explainer{.authorize = [this](std::string_view token, std::string_view,
-                                            const ObjectKey& key) { return decide(token, key.ns); },
-                        .ask =
-                            [](const ObjectKey& key) {
-                              ExplainReply reply;
-                              reply.kind = key.type->kind;
-                              reply.ns = key.ns;
-                              reply.name = key.name;
-                              reply.timeline = {{.time = {1'767'268'800, 0},
-                                                 .what = "Preempted for another Workload",
-                                                 .by = ExplainedOthers::Name{"team-b", "secret"}}};
-                              return std::optional(reply);
-                            }};
-    server_ = std::make_unique<MetricsServer>(
-        std::move(options), metrics_, MetricsAccess{.bearer = [](std::string_view) { return AuthDecision::kAllowed; }},
-        dashboard_routes(kFiles, std::move(lister), std::move(explainer)));
+    const auto snapshot = std::make_shared<const explain::QueueSnapshot>(explain::QueueListing{});
+    server::Lister lister{.authorize = [this](std::string_view token,
+                                              const server::ListAccess& access) { return decide(token, access.ns); },
+                          .snapshot = [snapshot] { return snapshot; },
+                          .usage = [](std::string_view) -> std::optional<Result<json>> { return std::nullopt; }};
+    server::Explainer explainer{.authorize = [this](std::string_view token, std::string_view,
+                                                    const ObjectKey& key) { return decide(token, key.ns); },
+                                .ask =
+                                    [](const ObjectKey& key) {
+                                      ExplainReply reply;
+                                      reply.kind = key.type->kind;
+                                      reply.ns = key.ns;
+                                      reply.name = key.name;
+                                      reply.timeline = {{.time = {1'767'268'800, 0},
+                                                         .what = "Preempted for another Workload",
+                                                         .by = ExplainedOthers::Name{"team-b", "secret"}}};
+                                      return std::optional(reply);
+                                    }};
+    server_ = std::make_unique<server::MetricsServer>(
+        std::move(options), metrics_,
+        server::MetricsAccess{.bearer = [](std::string_view) { return server::AuthDecision::kAllowed; }},
+        server::dashboard_routes(kFiles, std::move(lister), std::move(explainer)));
     REQUIRE(server_->start().ok());
   }
   // test::get sends the Host header.
@@ -61,14 +62,14 @@ class DashboardServer {
   }
 
  private:
-  AuthDecision decide(std::string_view token, const std::string& ns) {
+  server::AuthDecision decide(std::string_view token, const std::string& ns) {
     ++asked;
-    if (token == "dev") return ns == "team-a" ? AuthDecision::kAllowed : AuthDecision::kForbidden;
-    return token == "stranger" ? AuthDecision::kForbidden : AuthDecision::kUnauthenticated;
+    if (token == "dev") return ns == "team-a" ? server::AuthDecision::kAllowed : server::AuthDecision::kForbidden;
+    return token == "stranger" ? server::AuthDecision::kForbidden : server::AuthDecision::kUnauthenticated;
   }
 
-  Metrics metrics_{MetricsOptions{}};
-  std::unique_ptr<MetricsServer> server_;
+  server::Metrics metrics_{server::MetricsOptions{}};
+  std::unique_ptr<server::MetricsServer> server_;
 };
 
 const std::string kList = "/dashboard/api/workloads?namespace=team-a";
@@ -150,9 +151,9 @@ TEST_CASE("served dashboard: a history names no Workload of a namespace that its
 }
 
 TEST_CASE("list cache: an answer is of one snapshot and one set of estimates, and keeps neither alive") {
-  ListCache cache;
-  auto snapshot = std::make_shared<const QueueSnapshot>(QueueListing{});
-  const auto other = std::make_shared<const QueueSnapshot>(QueueListing{});
+  server::ListCache cache;
+  auto snapshot = std::make_shared<const explain::QueueSnapshot>(explain::QueueListing{});
+  const auto other = std::make_shared<const explain::QueueSnapshot>(explain::QueueListing{});
   CHECK(cache.find(snapshot, nullptr, "q") == nullptr);
   cache.keep(snapshot, nullptr, "q", "answer");
   REQUIRE(cache.find(snapshot, nullptr, "q") != nullptr);
@@ -160,7 +161,7 @@ TEST_CASE("list cache: an answer is of one snapshot and one set of estimates, an
   CHECK(cache.find(snapshot, nullptr, "p") == nullptr);
   CHECK(cache.find(other, nullptr, "q") == nullptr);
   CHECK(snapshot.use_count() == 1);
-  cache.keep(snapshot, nullptr, "large", std::string(ListCache::kMostBytes, 'x'));
+  cache.keep(snapshot, nullptr, "large", std::string(server::ListCache::kMostBytes, 'x'));
   CHECK(cache.find(snapshot, nullptr, "large") == nullptr);
   cache.keep(other, nullptr, "q", "newer");
   CHECK(cache.find(snapshot, nullptr, "q") == nullptr);

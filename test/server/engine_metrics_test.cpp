@@ -7,6 +7,7 @@
 #include <string>
 
 using namespace muster;
+using namespace muster::server;
 
 namespace {
 

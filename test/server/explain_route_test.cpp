@@ -32,20 +32,21 @@ class ExplainServer {
   std::optional<ExplainReply> answer = waiting();
 
   explicit ExplainServer(bool standalone = false) {
-    auto made = TlsContext::create({});
+    auto made = server::TlsContext::create({});
     REQUIRE(made.ok());
     const auto certificate = make_certificate("explain");
     REQUIRE((*made)->set_certificate(certificate.chain_pem, certificate.key_pem).ok());
-    HttpServerOptions options;
+    server::HttpServerOptions options;
     options.bind_address = "127.0.0.1:0";
     options.tls = *made;
-    std::optional<Explainer> explainer;
+    std::optional<server::Explainer> explainer;
     if (!standalone)
-      explainer = Explainer{.authorize = [this](auto... all) { return authorize(all...); },
-                            .ask = [this](const ObjectKey& key) { return ask(key); }};
-    const auto all = [](std::string_view) { return AuthDecision::kAllowed; };
-    server_ = std::make_unique<MetricsServer>(std::move(options), metrics_, MetricsAccess{.bearer = all, .own = all},
-                                              Routes{explain_route(std::move(explainer))});
+      explainer = server::Explainer{.authorize = [this](auto... all) { return authorize(all...); },
+                                    .ask = [this](const ObjectKey& key) { return ask(key); }};
+    const auto all = [](std::string_view) { return server::AuthDecision::kAllowed; };
+    server_ = std::make_unique<server::MetricsServer>(std::move(options), metrics_,
+                                                      server::MetricsAccess{.bearer = all, .own = all},
+                                                      server::Routes{server::explain_route(std::move(explainer))});
     REQUIRE(server_->start().ok());
   }
   Answer get(std::string_view target, std::string_view headers = "X-Muster-Token: admin\r\n") {
@@ -56,21 +57,22 @@ class ExplainServer {
   }
 
  private:
-  AuthDecision authorize(std::string_view token, std::string_view verb, const ObjectKey& object) {
+  server::AuthDecision authorize(std::string_view token, std::string_view verb, const ObjectKey& object) {
     reviewed.push_back(std::string(token) + " " + std::string(verb) + " " + std::string(object.type->plural) + " " +
                        object.ns + "/" + object.name);
-    if (token == "admin") return AuthDecision::kAllowed;
-    if (token == "down") return AuthDecision::kUnavailable;
-    if (token == "dev") return object.ns == "team-a" ? AuthDecision::kAllowed : AuthDecision::kForbidden;
-    return token == "stranger" ? AuthDecision::kForbidden : AuthDecision::kUnauthenticated;
+    if (token == "admin") return server::AuthDecision::kAllowed;
+    if (token == "down") return server::AuthDecision::kUnavailable;
+    if (token == "dev")
+      return object.ns == "team-a" ? server::AuthDecision::kAllowed : server::AuthDecision::kForbidden;
+    return token == "stranger" ? server::AuthDecision::kForbidden : server::AuthDecision::kUnauthenticated;
   }
   std::optional<ExplainReply> ask(const ObjectKey& key) {
     asked.push_back(key);
     return answer;
   }
 
-  Metrics metrics_{MetricsOptions{}};
-  std::unique_ptr<MetricsServer> server_;
+  server::Metrics metrics_{server::MetricsOptions{}};
+  std::unique_ptr<server::MetricsServer> server_;
 };
 
 TEST_CASE("Explain: the answer is JSON beside the metrics and names what the reader may list") {

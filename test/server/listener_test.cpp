@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 using namespace muster;
+using namespace muster::server;
 
 TEST_CASE("Addresses to listen on are read in all their forms") {
   const auto read = [](std::string_view text) { return *parse_bind_address(text); };

@@ -6,7 +6,7 @@
 
 #include "server/request_query.h"
 
-namespace muster {
+namespace muster::server {
 namespace {
 
 using nlohmann::json;
@@ -24,9 +24,9 @@ WorkloadPtr workload(const std::string& ns, const std::string& name, bool holds)
 }
 
 // ClusterQueue cq: two holders and two pending ones, each time one of team-a and one of team-b.
-std::shared_ptr<const QueueSnapshot> snapshot() {
-  QueueListing listed;
-  ListedClusterQueue queue;
+std::shared_ptr<const explain::QueueSnapshot> snapshot() {
+  explain::QueueListing listed;
+  scheduler::ListedClusterQueue queue;
   queue.object = read_cluster_queue({{"metadata", {{"name", "cq"}}}});
   queue.quotas.push_back({.flavor = "f", .resource = "cpu", .nominal = 4000, .used = 4000});
   for (const char* ns : {"team-a", "team-b"}) {
@@ -38,14 +38,14 @@ std::shared_ptr<const QueueSnapshot> snapshot() {
          {}});
   }
   listed.listing.cluster_queues.push_back(std::move(queue));
-  return std::make_shared<const QueueSnapshot>(std::move(listed));
+  return std::make_shared<const explain::QueueSnapshot>(std::move(listed));
 }
 
 // The tokens "admin" (may everything), "dev" (of team-a), "stranger" (known, may nothing), "down" (nobody can say).
 class Lists {
  public:
   std::vector<std::string> reviewed;
-  std::shared_ptr<const QueueSnapshot> shown = snapshot();
+  std::shared_ptr<const explain::QueueSnapshot> shown = snapshot();
 
   HttpResponse get(const std::string& path, const std::string& query = "", const std::string& token = "admin") {
     const Routes routes = list_routes(Lister{.authorize = [this](auto... all) { return authorize(all...); },
@@ -221,4 +221,4 @@ TEST_CASE("request query: encoded values are read, and nothing is passed over") 
 }
 
 }  // namespace
-}  // namespace muster
+}  // namespace muster::server

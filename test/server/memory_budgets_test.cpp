@@ -9,6 +9,7 @@
 #include "server/transport/http.h"
 
 using namespace muster;
+using namespace muster::server;
 
 namespace {
 

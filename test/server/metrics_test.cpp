@@ -10,6 +10,7 @@
 #include "test/server/test_server.h"
 
 using namespace muster;
+using namespace muster::server;
 using namespace muster::test;
 using namespace std::chrono_literals;
 

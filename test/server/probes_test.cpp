@@ -5,6 +5,7 @@
 #include "test/server/test_client.h"
 
 using namespace muster;
+using namespace muster::server;
 using namespace muster::test;
 
 TEST_CASE("Ready means that every check has passed") {

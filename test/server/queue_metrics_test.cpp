@@ -12,6 +12,7 @@
 #include "test/support/vectors.h"
 
 using namespace muster;
+using namespace muster::server;
 
 namespace {
 

@@ -18,15 +18,15 @@
 
 namespace muster::test {
 
-class RecordingEvents final : public ServerEventSink {
+class RecordingEvents final : public server::ServerEventSink {
  public:
-  void on_event(ServerEvent event, std::string_view detail) override {
+  void on_event(server::ServerEvent event, std::string_view detail) override {
     MutexLock lock(mutex_);
     events_.emplace_back(event, std::string(detail));
     changed_.notify_all();
   }
   // Waits up to ten seconds for such an event.
-  bool wait_for(ServerEvent wanted, std::string_view detail = "") {
+  bool wait_for(server::ServerEvent wanted, std::string_view detail = "") {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
     MutexLock lock(mutex_);
     for (;;) {
@@ -40,7 +40,7 @@ class RecordingEvents final : public ServerEventSink {
  private:
   Mutex mutex_;
   CondVar changed_;
-  std::vector<std::pair<ServerEvent, std::string>> events_ GUARDED_BY(mutex_);
+  std::vector<std::pair<server::ServerEvent, std::string>> events_ GUARDED_BY(mutex_);
 };
 
 // Waits for what the server will do by itself, such as forgetting a closed connection.
@@ -57,39 +57,40 @@ inline bool eventually(const std::function<bool()>& condition) {
 // keeps its worker until release().
 class TestServer {
  public:
-  using Adjust = std::function<void(HttpServerOptions&)>;
+  using Adjust = std::function<void(server::HttpServerOptions&)>;
 
   explicit TestServer(Wire wire = Wire::kTls, const Adjust& adjust = nullptr) {
     if (wire == Wire::kTls) {
-      auto made = TlsContext::create({});
+      auto made = server::TlsContext::create({});
       REQUIRE(made.ok());
       tls = *made;
       const auto certificate = make_certificate("first");
       REQUIRE(tls->set_certificate(certificate.chain_pem, certificate.key_pem).ok());
     }
-    HttpServerOptions options;
+    server::HttpServerOptions options;
     options.bind_address = "127.0.0.1:0";
     options.tls = tls;
     options.events = &events;
     if (adjust) adjust(options);
-    Routes routes = {{HttpMethod::kPost, "/echo",
-                      [this](const HttpRequest& request) {
-                        ++handled;
-                        return HttpResponse{200, "application/json", std::string(request.body)};
-                      }},
-                     {HttpMethod::kPost, "/throw",
-                      [](const HttpRequest&) -> HttpResponse { throw std::runtime_error("secret of the house"); }},
-                     {HttpMethod::kGet, "/hold",
-                      [this](const HttpRequest&) {
-                        ++holding;
-                        holding.notify_all();
-                        released.wait(false);
-                        return HttpResponse{200, "text/plain", "held"};
-                      }},
-                     {HttpMethod::kGet, "/hello", [](const HttpRequest& request) {
-                        return HttpResponse{200, "text/plain", "hello " + std::string(request.bearer_token)};
-                      }}};
-    server = std::make_unique<HttpServer>(std::move(options), std::move(routes));
+    server::Routes routes = {
+        {server::HttpMethod::kPost, "/echo",
+         [this](const server::HttpRequest& request) {
+           ++handled;
+           return server::HttpResponse{200, "application/json", std::string(request.body)};
+         }},
+        {server::HttpMethod::kPost, "/throw",
+         [](const server::HttpRequest&) -> server::HttpResponse { throw std::runtime_error("secret of the house"); }},
+        {server::HttpMethod::kGet, "/hold",
+         [this](const server::HttpRequest&) {
+           ++holding;
+           holding.notify_all();
+           released.wait(false);
+           return server::HttpResponse{200, "text/plain", "held"};
+         }},
+        {server::HttpMethod::kGet, "/hello", [](const server::HttpRequest& request) {
+           return server::HttpResponse{200, "text/plain", "hello " + std::string(request.bearer_token)};
+         }}};
+    server = std::make_unique<server::HttpServer>(std::move(options), std::move(routes));
     const auto started = server->start();
     REQUIRE_MESSAGE(started.ok(), (started.ok() ? "" : started.error().message));
   }
@@ -107,11 +108,11 @@ class TestServer {
   }
 
   RecordingEvents events;
-  std::shared_ptr<TlsContext> tls;
+  std::shared_ptr<server::TlsContext> tls;
   std::atomic<int> handled{0};
   std::atomic<int> holding{0};
   std::atomic<bool> released{false};
-  std::unique_ptr<HttpServer> server;
+  std::unique_ptr<server::HttpServer> server;
 };
 
 }  // namespace muster::test

@@ -5,6 +5,7 @@
 #include "test/server/test_server.h"
 
 using namespace muster;
+using namespace muster::server;
 using namespace muster::test;
 
 namespace {

@@ -7,16 +7,16 @@
 #include "server/visibility_discovery.h"
 #include "test/server/test_server.h"
 
-namespace muster {
+namespace muster::server {
 namespace {
 
 using nlohmann::json;
 using namespace muster::test;
 
 // ClusterQueue cq with three pending Workloads of team-a, in LocalQueue lq.
-std::shared_ptr<const QueueSnapshot> snapshot() {
-  QueueListing listed;
-  ListedClusterQueue queue;
+std::shared_ptr<const explain::QueueSnapshot> snapshot() {
+  explain::QueueListing listed;
+  scheduler::ListedClusterQueue queue;
   queue.object = read_cluster_queue({{"metadata", {{"name", "cq"}}}});
   for (const char* name : {"first", "second", "third"}) {
     queue.pending.push_back({.object = read_workload({{"metadata", {{"namespace", "team-a"}, {"name", name}}},
@@ -27,7 +27,7 @@ std::shared_ptr<const QueueSnapshot> snapshot() {
       {read_local_queue({{"metadata", {{"namespace", "team-a"}, {"name", "lq"}}}, {"spec", {{"clusterQueue", "cq"}}}}),
        {}});
   listed.listing.cluster_queues.push_back(std::move(queue));
-  return std::make_shared<const QueueSnapshot>(std::move(listed));
+  return std::make_shared<const explain::QueueSnapshot>(std::move(listed));
 }
 
 const std::string kGroup = "/apis/visibility.kueue.x-k8s.io";
@@ -95,7 +95,7 @@ class AggregatedServer {
   std::shared_ptr<TlsContext> tls;
   Mutex mutex;
   std::shared_ptr<const FrontProxy> proxy GUARDED_BY(mutex);
-  std::shared_ptr<const QueueSnapshot> shown GUARDED_BY(mutex) = snapshot();
+  std::shared_ptr<const explain::QueueSnapshot> shown GUARDED_BY(mutex) = snapshot();
   std::vector<std::string> reviewed GUARDED_BY(mutex);
   std::unique_ptr<HttpServer> server;
 
@@ -304,4 +304,4 @@ TEST_CASE("Discovery: the API server gets all in one document, in the newest for
 }
 
 }  // namespace
-}  // namespace muster
+}  // namespace muster::server

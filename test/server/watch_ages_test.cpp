@@ -7,6 +7,7 @@
 #include "test/support/hand_clock.h"
 
 using namespace muster;
+using namespace muster::server;
 using namespace std::chrono_literals;
 using test::HandClock;
 

@@ -80,18 +80,19 @@ TEST_CASE_FIXTURE(ApiServerFixture, "api server: what a create is answered") {
   const struct {
     const char* name;
     json manifest;
-    WriteOutcome outcome;
+    reconcilers::WriteOutcome outcome;
   } kRows[] = {
-      {"a name that is taken", config_map("there"), WriteOutcome::kAlreadyExists},
-      {"a kind that nobody knows", unknown, WriteOutcome::kRefused},
-      {"a namespace that is not there", elsewhere, WriteOutcome::kNotFound},
-      {"no name at all", nameless, WriteOutcome::kRefused},
-      {"a resourceVersion", versioned, WriteOutcome::kRefused},
-      {"a name with capitals", config_map("Large"), WriteOutcome::kRefused},
-      {"a label value that is too long", config_map("x", {{"a", std::string(64, 'a')}}), WriteOutcome::kRefused},
-      {"a Job whose name is no label value", job_of(1, std::string(64, 'j')), WriteOutcome::kRefused},
-      {"a Job that restarts always", always, WriteOutcome::kRefused},
-      {"something in order", config_map("x"), WriteOutcome::kDone},
+      {"a name that is taken", config_map("there"), reconcilers::WriteOutcome::kAlreadyExists},
+      {"a kind that nobody knows", unknown, reconcilers::WriteOutcome::kRefused},
+      {"a namespace that is not there", elsewhere, reconcilers::WriteOutcome::kNotFound},
+      {"no name at all", nameless, reconcilers::WriteOutcome::kRefused},
+      {"a resourceVersion", versioned, reconcilers::WriteOutcome::kRefused},
+      {"a name with capitals", config_map("Large"), reconcilers::WriteOutcome::kRefused},
+      {"a label value that is too long", config_map("x", {{"a", std::string(64, 'a')}}),
+       reconcilers::WriteOutcome::kRefused},
+      {"a Job whose name is no label value", job_of(1, std::string(64, 'j')), reconcilers::WriteOutcome::kRefused},
+      {"a Job that restarts always", always, reconcilers::WriteOutcome::kRefused},
+      {"something in order", config_map("x"), reconcilers::WriteOutcome::kDone},
   };
   for (const auto& row : kRows) {
     INFO(std::string(row.name));
@@ -158,21 +159,21 @@ TEST_CASE_FIXTURE(ApiServerFixture, "api server: a patch that names a version or
   const ObjectPtr first = created(config_map("x"));
   CHECK(server.patch(config_map_key("x"), {{"data", {{"a", "b"}}}}).done());
   const json stale = {{"metadata", {{"resourceVersion", version_of(first)}}}, {"data", {{"a", "c"}}}};
-  CHECK(server.patch(config_map_key("x"), stale).outcome == WriteOutcome::kConflict);
+  CHECK(server.patch(config_map_key("x"), stale).outcome == reconcilers::WriteOutcome::kConflict);
   const json foreign = {{"metadata", {{"uid", "somebody"}}}, {"data", {{"a", "c"}}}};
-  CHECK(server.patch(config_map_key("x"), foreign).outcome == WriteOutcome::kConflict);
+  CHECK(server.patch(config_map_key("x"), foreign).outcome == reconcilers::WriteOutcome::kConflict);
   const json fresh = {{"metadata", {{"resourceVersion", version_of(server.get(config_map_key("x")))}}},
                       {"data", {{"a", "c"}}}};
   CHECK(server.patch(config_map_key("x"), fresh).done());
-  CHECK(server.patch(config_map_key("gone"), {{"data", {{"a", "c"}}}}).outcome == WriteOutcome::kNotFound);
-  CHECK(server.patch_status(config_map_key("x"), json::object()).outcome == WriteOutcome::kRefused);
+  CHECK(server.patch(config_map_key("gone"), {{"data", {{"a", "c"}}}}).outcome == reconcilers::WriteOutcome::kNotFound);
+  CHECK(server.patch_status(config_map_key("x"), json::object()).outcome == reconcilers::WriteOutcome::kRefused);
 }
 
 TEST_CASE_FIXTURE(ApiServerFixture, "api server: a finalizer keeps a deleted object until it is taken away") {
   json manifest = config_map("x");
   manifest["metadata"]["finalizers"] = json::array({"example.com/hold"});
   const std::string uid(string_at(*created(manifest), {"metadata", "uid"}));
-  CHECK(server.remove(config_map_key("x"), {.uid = "somebody"}).outcome == WriteOutcome::kConflict);
+  CHECK(server.remove(config_map_key("x"), {.uid = "somebody"}).outcome == reconcilers::WriteOutcome::kConflict);
   CHECK(server.remove(config_map_key("x"), {.uid = uid}).done());
   REQUIRE(server.get(config_map_key("x")) != nullptr);
   CHECK_FALSE(string_at(*server.get(config_map_key("x")), {"metadata", "deletionTimestamp"}).empty());
@@ -182,7 +183,7 @@ TEST_CASE_FIXTURE(ApiServerFixture, "api server: a finalizer keeps a deleted obj
   CHECK(server.patch(config_map_key("x"), {{"metadata", {{"finalizers", nullptr}}}}).done());
   CHECK(server.get(config_map_key("x")) == nullptr);
   CHECK_FALSE(server.exists(uid));
-  CHECK(server.remove(config_map_key("x")).outcome == WriteOutcome::kNotFound);
+  CHECK(server.remove(config_map_key("x")).outcome == reconcilers::WriteOutcome::kNotFound);
 }
 
 TEST_CASE_FIXTURE(ApiServerFixture, "api server: a pod on a node goes when its kubelet says so") {
@@ -285,7 +286,7 @@ TEST_CASE_FIXTURE(ApiServerFixture, "api server: a kind that is not served is no
   server.serve(kConfigMaps, false);
   CHECK(server.get(config_map_key("x")) == nullptr);
   CHECK(server.list(kConfigMaps).empty());
-  CHECK(server.create(config_map("y")).outcome == WriteOutcome::kNotFound);
+  CHECK(server.create(config_map("y")).outcome == reconcilers::WriteOutcome::kNotFound);
   server.serve(kConfigMaps, true);
   CHECK(server.get(config_map_key("x")) != nullptr);
 }
@@ -298,12 +299,12 @@ TEST_CASE_FIXTURE(ApiServerFixture, "api server: a namespace takes all that is i
   const ObjectKey ns{&kNamespaces, "", "default"};
   CHECK(server.remove(ns).done());
   CHECK(server.get(config_map_key("x")) == nullptr);
-  CHECK(server.create(config_map("late")).outcome == WriteOutcome::kRefused);
+  CHECK(server.create(config_map("late")).outcome == reconcilers::WriteOutcome::kRefused);
   for (int i = 0; i < 5; ++i) timeline.step();
   CHECK(server.get(ns) != nullptr);
   server.patch(config_map_key("held"), {{"metadata", {{"finalizers", nullptr}}}});
   while (server.get(ns) != nullptr) REQUIRE(timeline.step());
-  CHECK(server.create(config_map("late")).outcome == WriteOutcome::kNotFound);
+  CHECK(server.create(config_map("late")).outcome == reconcilers::WriteOutcome::kNotFound);
 }
 
 TEST_CASE_FIXTURE(ApiServerFixture, "api server: an admission that refuses or edits is obeyed") {
@@ -314,17 +315,18 @@ TEST_CASE_FIXTURE(ApiServerFixture, "api server: an admission that refuses or ed
     }
     std::optional<Refusal> validate(const AdmissionRequest& request) override {
       if (request.name == "bad") return Refusal{.message = "no"};
-      if (request.name == "down") return Refusal{WriteOutcome::kFailed, "no answer"};
+      if (request.name == "down") return Refusal{reconcilers::WriteOutcome::kFailed, "no answer"};
       if (request.operation == Operation::kUpdate && request.object["data"].contains("wrong"))
         return Refusal{.message = "wrong"};
       return std::nullopt;
     }
   } gate;
   server.set_admission(&gate);
-  CHECK(server.create(config_map("bad")).outcome == WriteOutcome::kRefused);
-  CHECK(server.create(config_map("down")).outcome == WriteOutcome::kFailed);
+  CHECK(server.create(config_map("bad")).outcome == reconcilers::WriteOutcome::kRefused);
+  CHECK(server.create(config_map("down")).outcome == reconcilers::WriteOutcome::kFailed);
   CHECK(server.create(config_map("edited"), {.user = "eve"}).done());
   CHECK(string_at(*server.get(config_map_key("edited")), {"data", "by"}) == "eve");
-  CHECK(server.patch(config_map_key("edited"), {{"data", {{"wrong", "x"}}}}).outcome == WriteOutcome::kRefused);
+  CHECK(server.patch(config_map_key("edited"), {{"data", {{"wrong", "x"}}}}).outcome ==
+        reconcilers::WriteOutcome::kRefused);
   CHECK(server.get(config_map_key("bad")) == nullptr);
 }

@@ -192,7 +192,7 @@ TEST_CASE("garbage collector: a foreground deletion waits for the dependents tha
   Cluster cluster;
   cluster.create(annotated(job_of(2), kRunSeconds, "600"));
   REQUIRE(cluster.run_until([&] { return cluster.running() == 2; }, minutes(1)));
-  cluster.server.remove(job_key(), {.propagation = Propagation::kForeground});
+  cluster.server.remove(job_key(), {.propagation = reconcilers::Propagation::kForeground});
   REQUIRE(cluster.server.get(job_key()) != nullptr);
   bool job_went_first = false;
   REQUIRE(cluster.run_until(

@@ -15,7 +15,7 @@ using nlohmann::json;
 
 namespace {
 
-const Request kPastTheWebhook{.user = std::string(kJobControllerUsers.front())};
+const Request kPastTheWebhook{.user = std::string(jobs::kJobControllerUsers.front())};
 
 // A pod that says of itself that it has waited for this JobSet's present run and has passed.
 json forged_pod(const json& jobset, const std::string& ns) {

@@ -91,8 +91,8 @@ TEST_CASE("hostile tenant: a forged controller starts no queued Job") {
     const Answer started = cluster.patch_job("big", {{"spec", {{"suspend", false}}}});
     INFO(cluster.world.report());
     if (guard == SuspendGuard::kEnforce) {
-      CHECK(owned.outcome == WriteOutcome::kRefused);
-      CHECK(started.outcome == WriteOutcome::kRefused);
+      CHECK(owned.outcome == reconcilers::WriteOutcome::kRefused);
+      CHECK(started.outcome == reconcilers::WriteOutcome::kRefused);
       CHECK(cluster.most_pods("big", 5min) == 0);
     } else {
       // Without the guard it is stopped as soon as it is seen.
@@ -132,7 +132,7 @@ TEST_CASE("hostile tenant: a running Job neither hides nor grows") {
     const Answer grown = cluster.patch_job("a", {{"spec", {{"parallelism", 50}}}});
     INFO(cluster.world.report());
     if (guard == SuspendGuard::kEnforce) {
-      CHECK(grown.outcome == WriteOutcome::kRefused);
+      CHECK(grown.outcome == reconcilers::WriteOutcome::kRefused);
       CHECK(cluster.most_pods("a", 2min) == 2);
     } else {
       cluster.world.run_for(1min);
@@ -161,7 +161,7 @@ TEST_CASE("hostile tenant: the Jobs of an admitted JobSet stay as large as it sa
     const Answer grown = cluster.patch_job("train-w-0", {{"spec", {{"parallelism", 50}}}});
     INFO(cluster.world.report());
     if (guard == SuspendGuard::kEnforce) {
-      CHECK(grown.outcome == WriteOutcome::kRefused);
+      CHECK(grown.outcome == reconcilers::WriteOutcome::kRefused);
       CHECK(cluster.most_pods("train", 2min) == 1);
     } else {
       cluster.world.run_for(30s);
@@ -177,7 +177,8 @@ TEST_CASE("hostile tenant: the Jobs of a JobSet that waits start no pod") {
   require_done(cluster.world.create(long_jobset(3)));
   REQUIRE(cluster.world.run_until([&] { return !cluster.world.get(job_key("train-w-0")).is_null(); }, 1min));
   for (int i = 0; i < 3; ++i) {
-    CHECK(cluster.patch_job("train-w-0", {{"spec", {{"suspend", false}}}}).outcome == WriteOutcome::kRefused);
+    CHECK(cluster.patch_job("train-w-0", {{"spec", {{"suspend", false}}}}).outcome ==
+          reconcilers::WriteOutcome::kRefused);
     CHECK(cluster.most_pods("train", 1min) == 0);
   }
 }

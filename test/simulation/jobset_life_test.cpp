@@ -42,7 +42,7 @@ QueueSettings restarting_jobs() {
   return queues;
 }
 
-int jobs(const World& world) {
+int jobs_of(const World& world) {
   return static_cast<int>(world.list(kJobs).size());
 }
 
@@ -77,7 +77,7 @@ TEST_CASE("jobset life: it is made and runs and completes with few writes") {
   CHECK(world.get(kTrain)["status"]["terminalState"] == "Completed");
   CHECK(world.settle());
   CHECK(world.has_event("AllJobsCompleted"));
-  CHECK(jobs(world) == 3);
+  CHECK(jobs_of(world) == 3);
 }
 
 TEST_CASE("jobset life: many at once cost at most three status writes each until all run") {
@@ -104,7 +104,7 @@ TEST_CASE("jobset life: a failing one restarts as often as it may and then fails
                          {{"failurePolicy", {{"maxRestarts", 2}}}})));
   INFO(world.report());
   REQUIRE(world.run_until([&] { return restarts(world) == 1; }, 5min));
-  REQUIRE(world.run_until([&] { return jobs(world) == 3 && world.pods_running("train") > 0; }, 2min));
+  REQUIRE(world.run_until([&] { return jobs_of(world) == 3 && world.pods_running("train") > 0; }, 2min));
   REQUIRE(world.run_until([&] { return world.condition_true(kTrain, "Failed"); }, 10min));
   CHECK(restarts(world) == 2);
   CHECK(reason_of(world, "Failed") == "ReachedMaxRestarts");
@@ -197,7 +197,7 @@ TEST_CASE("jobset life: InOrder and dependsOn start what comes later later") {
     require_done(world.create(train(json::array({replicated("driver", 1, 1), workers}), row.spec)));
     world.run_for(2min);
     INFO(world.report());
-    CHECK(jobs(world) == 1);
+    CHECK(jobs_of(world) == 1);
     world.nodes().release("train-driver-0-0");
     REQUIRE(world.run_until([&] { return world.pods_running("train-workers") == 2; }, 5min));
     CHECK(world.pods_running("train-driver") == (row.with_driver ? 1 : 0));
@@ -242,12 +242,13 @@ TEST_CASE("jobset life: a finished one is deleted with its children when its tim
   CHECK(world.run_until([&] { return world.get(kTrain).is_null(); }, 20s));
   INFO(world.report());
   CHECK(world.settle());
-  CHECK(jobs(world) == 0);
+  CHECK(jobs_of(world) == 0);
   CHECK(world.list(kServices).empty());
 }
 
 TEST_CASE("jobset life: one that is deleted and made again under its name starts from nothing") {
-  for (const Propagation propagation : {Propagation::kBackground, Propagation::kForeground}) {
+  for (const reconcilers::Propagation propagation :
+       {reconcilers::Propagation::kBackground, reconcilers::Propagation::kForeground}) {
     World world({});
     const json manifest = train(json::array({replicated("workers", 2, 2, "600")}));
     require_done(world.create(manifest));
@@ -296,7 +297,7 @@ TEST_CASE("jobset life: a gang that comes too late is failed once and for all or
       CHECK(reason_of(world, "Failed") == "GroupSchedulingTimeout");
       continue;
     }
-    CHECK(jobs(world) == 2);
+    CHECK(jobs_of(world) == 2);
     world.nodes().release("train-workers-1-0");
     suspend(world, false);
     REQUIRE(world.run_until([&] { return world.pods_running("train") == 4; }, 5min));

@@ -50,7 +50,7 @@ TEST_CASE("simulation: of a Namespace muster sees what the product's watch keeps
 }
 
 TEST_CASE("simulation: a watch that brings more than the inbox holds waits for room, and nothing is lost") {
-  constexpr size_t kMany = 2 * Inbox::kMostWaiting + 100;
+  constexpr size_t kMany = 2 * engine::Inbox::kMostWaiting + 100;
   World world({.seed = 1});
   world.break_watch(0, kNamespaces, 10s);
   for (size_t i = 0; i < kMany; ++i) require_done(world.create(ns("n-" + std::to_string(i))));
@@ -71,7 +71,7 @@ TEST_CASE("simulation: a leader whose watch does not catch up gives the lease up
   world.elect(1);
   REQUIRE(world.run_until([&] { return world.leader() == 1; }, 30s));
   require_done(world.create(queued_job(1, "train")));
-  CHECK(world.run_until([&] { return world.leader() == 0; }, Candidacy::kLongestBehind + 10s));
+  CHECK(world.run_until([&] { return world.leader() == 0; }, engine::Candidacy::kLongestBehind + 10s));
   CHECK(world.run_until([&] { return world.pods_running("train-") == 1; }, 30s));
   // It does not stand for election before it has caught up, and then it does.
   CHECK_FALSE(world.process(1).takes_part());

@@ -73,7 +73,7 @@ TEST_CASE_FIXTURE(ApiServerFixture, "api server: what of a Job may change when")
     created(manifest);
     REQUIRE(server.patch_status(job_key(name), {{"status", row.status}}).done());
     const Answer answer = server.patch(job_key(name), row.patch);
-    CHECK(answer.outcome == (row.allowed ? WriteOutcome::kDone : WriteOutcome::kRefused));
+    CHECK(answer.outcome == (row.allowed ? reconcilers::WriteOutcome::kDone : reconcilers::WriteOutcome::kRefused));
   }
 }
 
@@ -87,7 +87,7 @@ TEST_CASE("api server: before 1.36 a Job that has started keeps its template unt
   const json conditions = json::array({{{"type", "Suspended"}, {"status", "True"}}});
   server.patch_status(job_key(), {{"status", {{"startTime", "2027-01-15T08:00:00Z"}, {"conditions", conditions}}}});
   const json patch = {{"spec", {{"template", {{"metadata", {{"annotations", {{"a", "b"}}}}}}}}}};
-  CHECK(server.patch(job_key(), patch).outcome == WriteOutcome::kRefused);
+  CHECK(server.patch(job_key(), patch).outcome == reconcilers::WriteOutcome::kRefused);
   CHECK(server.patch_status(job_key(), {{"status", {{"startTime", nullptr}}}}).done());
   CHECK(server.patch(job_key(), patch).done());
 }
@@ -119,8 +119,8 @@ TEST_CASE_FIXTURE(ApiServerFixture, "api server: which conditions a Job may get"
     const std::string name = "job-" + std::to_string(++number);
     created(job_of(2, name));
     const Answer answer = server.patch_status(job_key(name), {{"status", row.status}});
-    CHECK(answer.outcome == (row.allowed ? WriteOutcome::kDone : WriteOutcome::kRefused));
+    CHECK(answer.outcome == (row.allowed ? reconcilers::WriteOutcome::kDone : reconcilers::WriteOutcome::kRefused));
   }
   CHECK(server.patch_status(job_key("job-1"), {{"status", {{"conditions", nullptr}}}}).outcome ==
-        WriteOutcome::kRefused);
+        reconcilers::WriteOutcome::kRefused);
 }

@@ -20,15 +20,15 @@ namespace muster::test {
 
 // One life of a process.
 struct RecordedRun {
-  EngineSettings settings;
+  engine::EngineSettings settings;
   std::string text;
   std::string from_snapshot{};  // a second file, which begins at the batch that was asked for
 };
 
-class RunRecorder final : public LoopObserver {
+class RunRecorder final : public engine::LoopObserver {
  public:
   // `snapshot_at`: after so many batches a second file begins; 0: never. `runs` must outlive it.
-  RunRecorder(EngineSettings settings, std::vector<std::shared_ptr<RecordedRun>>& runs, uint64_t snapshot_at)
+  RunRecorder(engine::EngineSettings settings, std::vector<std::shared_ptr<RecordedRun>>& runs, uint64_t snapshot_at)
       : settings_(std::move(settings)), runs_(runs), snapshot_at_(snapshot_at) {}
 
   std::string text_of(const ResourceType& type, const nlohmann::json& object) const override {
@@ -40,7 +40,7 @@ class RunRecorder final : public LoopObserver {
     state_ = {};
     batches_ = 0;
   }
-  void saw(ObservedBatch batch) override {
+  void saw(engine::ObservedBatch batch) override {
     if (batches_++ == 0) run_->text = encoder_.begin(header(batch, false));
     run_->text += encoder_.batch(batch);
     if (snapshot_at_ == 0) return;
@@ -52,11 +52,11 @@ class RunRecorder final : public LoopObserver {
   }
 
  private:
-  static recording::Header header(const ObservedBatch& batch, bool from_snapshot) {
+  static recording::Header header(const engine::ObservedBatch& batch, bool from_snapshot) {
     return {.version = "test", .commit = "test", .began = batch.planned, .from_snapshot = from_snapshot};
   }
 
-  const EngineSettings settings_;
+  const engine::EngineSettings settings_;
   std::vector<std::shared_ptr<RecordedRun>>& runs_;
   const uint64_t snapshot_at_;
   const recording::Close close_ = recording::keyed_hash("a key of this test");
@@ -70,7 +70,7 @@ class RunRecorder final : public LoopObserver {
 class RecordedRuns {
  public:
   explicit RecordedRuns(uint64_t snapshot_at = 0) {
-    simulation::World::observer_maker() = [this, snapshot_at](const EngineSettings& settings) {
+    simulation::World::observer_maker() = [this, snapshot_at](const engine::EngineSettings& settings) {
       return std::make_unique<RunRecorder>(settings, runs_, snapshot_at);
     };
   }
@@ -87,7 +87,7 @@ class RecordedRuns {
   std::vector<std::shared_ptr<RecordedRun>> runs_;
 };
 
-inline recording::ReplayResult replayed(const std::string& text, const EngineSettings& settings) {
+inline recording::ReplayResult replayed(const std::string& text, const engine::EngineSettings& settings) {
   std::istringstream in(text);
   recording::Reader reader(in);
   const auto header = reader.header();

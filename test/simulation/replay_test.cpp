@@ -107,7 +107,7 @@ TEST_CASE("replay: other settings decide otherwise, and each difference says wha
   REQUIRE(recorded.runs().size() == 1);
   const RecordedRun& run = *recorded.runs().front();
   check_equal(run);
-  EngineSettings other = run.settings;
+  engine::EngineSettings other = run.settings;
   other.reconcilers.queues.exclude_resource_prefixes = {"cpu"};
   const recording::ReplayResult result = replayed(run.text, other);
   CHECK_FALSE(result.equal());
@@ -146,13 +146,15 @@ class EveryWorld {
  public:
   EveryWorld() {
     if (std::getenv("MUSTER_REPLAY_ALL") == nullptr) return;
-    World::observer_maker() = [](const EngineSettings& settings) { return std::make_unique<Checked>(settings); };
+    World::observer_maker() = [](const engine::EngineSettings& settings) {
+      return std::make_unique<Checked>(settings);
+    };
   }
 
  private:
-  class Checked final : public LoopObserver {
+  class Checked final : public engine::LoopObserver {
    public:
-    explicit Checked(const EngineSettings& settings) : recorder_(settings, runs_, 0) {}
+    explicit Checked(const engine::EngineSettings& settings) : recorder_(settings, runs_, 0) {}
     ~Checked() override { check(); }
     std::string text_of(const ResourceType& type, const json& object) const override {
       return recorder_.text_of(type, object);
@@ -161,7 +163,7 @@ class EveryWorld {
       check();
       recorder_.began();
     }
-    void saw(ObservedBatch batch) override { recorder_.saw(std::move(batch)); }
+    void saw(engine::ObservedBatch batch) override { recorder_.saw(std::move(batch)); }
 
    private:
     void check() {

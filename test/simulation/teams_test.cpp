@@ -28,7 +28,7 @@ struct Teams {
     job["metadata"]["labels"] = {{kQueueNameLabel, team}, {kPriorityClassLabel, priority}};
     Answer answer = world.create(job);
     // While no replica serves the webhooks nothing passes, and users try again.
-    for (int tries = 0; tries < 300 && answer.outcome != WriteOutcome::kDone; ++tries) {
+    for (int tries = 0; tries < 300 && answer.outcome != reconcilers::WriteOutcome::kDone; ++tries) {
       world.run_for(1s);
       answer = world.create(job);
     }

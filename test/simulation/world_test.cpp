@@ -135,7 +135,7 @@ TEST_CASE("world: a killed leader keeps the lease until it has run out and an el
 TEST_CASE("world: while no replica of muster answers no job is let in") {
   World world({});
   world.kill(0);
-  CHECK(world.create(gang_of(2)).outcome == WriteOutcome::kFailed);
+  CHECK(world.create(gang_of(2)).outcome == reconcilers::WriteOutcome::kFailed);
   world.restart(0);
   CHECK(world.run_until([&] { return world.create(gang_of(2)).done(); }, seconds(5)));
 }

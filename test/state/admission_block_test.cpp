@@ -4,6 +4,7 @@
 #include "test/reconcilers/queues/queue_cluster.h"
 
 using namespace muster;
+using namespace muster::state;
 using muster::test::QueueCluster;
 using nlohmann::json;
 using std::chrono::minutes;

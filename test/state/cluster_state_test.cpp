@@ -8,6 +8,7 @@
 #include "api/kinds/kind_description.h"
 
 using namespace muster;
+using namespace muster::state;
 using nlohmann::json;
 
 namespace {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 using namespace muster;
+using namespace muster::state;
 using nlohmann::json;
 
 namespace {

@@ -7,6 +7,7 @@
 #include "test/reconcilers/gang/group_scheduling_support.h"
 
 using namespace muster;
+using namespace muster::state;
 using namespace muster::gang_test;
 
 namespace {

@@ -8,6 +8,7 @@
 #include "test/support/vectors.h"
 
 using namespace muster;
+using namespace muster::state;
 using nlohmann::json;
 
 namespace {

@@ -9,6 +9,7 @@
 #include "test/reconcilers/queues/queue_cluster.h"
 
 using namespace muster;
+using namespace muster::state;
 using namespace muster::test;
 
 namespace {
@@ -54,7 +55,7 @@ class Deciding {
     put(kWorkloads, name, std::move(object));
   }
 
-  ReconcileContext context() const { return {state, decisions, settings, now}; }
+  reconcilers::ReconcileContext context() const { return {state, decisions, settings, now}; }
 
   // The names about which there is something to write now.
   std::vector<std::string> decide() {
@@ -73,12 +74,13 @@ class Deciding {
   // What the reconciler wants to write is written.
   void write(const std::string& name) {
     sent(name);
-    const Plan plan = admission_reconciler.reconcile({&kWorkloads, "team-a", name}, context());
+    const reconcilers::Plan plan =
+        reconcilers::admission_reconciler.reconcile({&kWorkloads, "team-a", name}, context());
     REQUIRE(plan.writes.size() == 1);
     patch_workload(name, plan.writes[0].body);
   }
   bool waits(const std::string& name) const {
-    return position_of(decisions.scheduler().state(), "team-a", name) != QueuePosition::kNowhere;
+    return scheduler::position_of(decisions.scheduler().state(), "team-a", name) != scheduler::QueuePosition::kNowhere;
   }
 
   ClusterState state;
@@ -97,18 +99,18 @@ TEST_CASE("scheduler driver: one that nobody has seen is withdrawn without a wri
   Deciding cluster;
   cluster.put_workload("low", "8", 1);
   CHECK(cluster.decide() == std::vector<std::string>{"low"});
-  REQUIRE(cluster.decision<Admitted>("low"));
+  REQUIRE(cluster.decision<scheduler::Admitted>("low"));
   cluster.put_workload("high", "8", 9);
   cluster.decide();
-  CHECK(cluster.decision<Admitted>("high"));
-  CHECK_FALSE(cluster.decision<Admitted>("low"));
-  CHECK_FALSE(cluster.decision<Preempted>("low"));
+  CHECK(cluster.decision<scheduler::Admitted>("high"));
+  CHECK_FALSE(cluster.decision<scheduler::Admitted>("low"));
+  CHECK_FALSE(cluster.decision<scheduler::Preempted>("low"));
   CHECK(cluster.waits("low"));
   // It is not forgotten.
   cluster.write("high");
   cluster.patch_workload("high", {{"status", {{"conditions", {{{"type", "Finished"}, {"status", "True"}}}}}}});
   cluster.decide();
-  CHECK(cluster.decision<Admitted>("low"));
+  CHECK(cluster.decision<scheduler::Admitted>("low"));
 }
 
 TEST_CASE("scheduler driver: containers count where the pod as a whole claims to ask for less") {
@@ -121,7 +123,7 @@ TEST_CASE("scheduler driver: containers count where the pod as a whole claims to
         {{"spec",
           {{"queueName", "lq"}, {"podSets", {{{"name", "main"}, {"count", 1}, {"template", {{"spec", pod}}}}}}}}});
     cluster.decide();
-    CHECK_FALSE(cluster.decision<Admitted>(name));
+    CHECK_FALSE(cluster.decision<scheduler::Admitted>(name));
     CHECK(cluster.decision<Inadmissible>(name));
   }
 }
@@ -149,7 +151,7 @@ TEST_CASE("scheduler driver: a user who requests thousands of resources takes no
   CHECK(refused->message ==
         "couldn't assign flavors to pod set main: resource (one of thousands that no ClusterQueue has) unavailable in "
         "ClusterQueue");
-  CHECK(cluster.decisions.scheduler().state().names.resource_count() <= QuotaIdTable::kMostResources + 1);
+  CHECK(cluster.decisions.scheduler().state().names.resource_count() <= scheduler::QuotaIdTable::kMostResources + 1);
   // When a ClusterQueue gets quota for it, it is this resource again.
   cluster.put(kClusterQueues, "cq",
               {{"spec",
@@ -161,7 +163,7 @@ TEST_CASE("scheduler driver: a user who requests thousands of resources takes no
                     {"flavors",
                      {{{"name", "f1"}, {"resources", {{{"name", "example.com/gpu"}, {"nominalQuota", "1"}}}}}}}}}}}}});
   cluster.decide();
-  CHECK(cluster.decision<Admitted>("honest"));
+  CHECK(cluster.decision<scheduler::Admitted>("honest"));
 }
 
 TEST_CASE("scheduler driver: devices that pods claim are not counted so such Workloads wait") {
@@ -188,7 +190,7 @@ TEST_CASE("scheduler driver: devices that pods claim are not counted so such Wor
   counting_nothing.put_workload("claims", "1", 0);
   counting_nothing.patch_workload("claims", claims);
   counting_nothing.decide();
-  CHECK(counting_nothing.decision<Admitted>("claims") != nullptr);
+  CHECK(counting_nothing.decision<scheduler::Admitted>("claims") != nullptr);
 }
 
 TEST_CASE("scheduler driver: one that is being written is evicted after it") {
@@ -198,20 +200,20 @@ TEST_CASE("scheduler driver: one that is being written is evicted after it") {
   cluster.sent("low");
   cluster.put_workload("high", "8", 9);
   cluster.decide();
-  REQUIRE(cluster.decision<Admitted>("low"));
+  REQUIRE(cluster.decision<scheduler::Admitted>("low"));
   SUBCASE("an older state of the object does not hide the eviction") {
     cluster.patch_workload("low", {{"metadata", {{"labels", {{"touched", "true"}}}}}});
   }
   SUBCASE("when it was written at once") {}
   cluster.write("low");
-  REQUIRE(cluster.decision<Preempted>("low"));
-  CHECK_FALSE(cluster.decision<Admitted>("high"));
+  REQUIRE(cluster.decision<scheduler::Preempted>("low"));
+  CHECK_FALSE(cluster.decision<scheduler::Admitted>("high"));
   cluster.write("low");
-  CHECK(cluster.decision<Preempted>("low") == nullptr);
+  CHECK(cluster.decision<scheduler::Preempted>("low") == nullptr);
   // Its quota comes back with its reservation.
   cluster.patch_workload("low", {{"status", {{"admission", nullptr}, {"conditions", nullptr}}}});
   cluster.decide();
-  CHECK(cluster.decision<Admitted>("high"));
+  CHECK(cluster.decision<scheduler::Admitted>("high"));
   CHECK(cluster.waits("low"));
 }
 
@@ -225,17 +227,18 @@ TEST_CASE(
   cluster.now.wall += std::chrono::seconds(2);
   cluster.now.monotonic += std::chrono::seconds(2);
   const ObjectKey key{&kWorkloads, "team-a", "large"};
-  const Plan refused = admission_reconciler.reconcile(key, cluster.context());
+  const reconcilers::Plan refused = reconcilers::admission_reconciler.reconcile(key, cluster.context());
   REQUIRE(refused.writes.size() == 1);
   CHECK(refused.writes[0].body["status"]["resourceRequests"] ==
         json::parse(R"([{"name": "main", "resources": {"cpu": "11"}}])"));
   cluster.write("large");
-  CHECK(admission_reconciler.reconcile(key, cluster.context()).writes.empty());
+  CHECK(reconcilers::admission_reconciler.reconcile(key, cluster.context()).writes.empty());
 
   cluster.put_workload("small", "1", 1);
   cluster.decide();
-  REQUIRE(cluster.decision<Admitted>("small"));
-  const Plan admitted = admission_reconciler.reconcile({&kWorkloads, "team-a", "small"}, cluster.context());
+  REQUIRE(cluster.decision<scheduler::Admitted>("small"));
+  const reconcilers::Plan admitted =
+      reconcilers::admission_reconciler.reconcile({&kWorkloads, "team-a", "small"}, cluster.context());
   REQUIRE(admitted.writes.size() == 1);
   CHECK(admitted.writes[0].body["status"].at("resourceRequests").is_null());
 }
@@ -247,8 +250,9 @@ TEST_CASE("scheduler driver: an eviction is told of the victim and of the Worklo
   cluster.write("low");
   cluster.put_workload("high", "8", 9);
   cluster.decide();
-  REQUIRE(cluster.decision<Preempted>("low"));
-  const Plan plan = admission_reconciler.reconcile({&kWorkloads, "team-a", "low"}, cluster.context());
+  REQUIRE(cluster.decision<scheduler::Preempted>("low"));
+  const reconcilers::Plan plan =
+      reconcilers::admission_reconciler.reconcile({&kWorkloads, "team-a", "low"}, cluster.context());
   REQUIRE(plan.writes.size() == 1);
   std::vector<std::string> told;
   for (const ObjectEvent& event : plan.writes[0].events) told.push_back(event.regarding.name + " " + event.reason);
@@ -268,13 +272,13 @@ TEST_CASE("scheduler driver: only writes of Workloads are about its decisions, w
   CHECK(cluster.decisions.admits(workload));
   CHECK_FALSE(cluster.decisions.admits(namesake));
   cluster.decisions.refuse(namesake, cluster.now);
-  REQUIRE(cluster.decision<Admitted>("low"));
+  REQUIRE(cluster.decision<scheduler::Admitted>("low"));
   // Not sent: it is withdrawn without a write.
   cluster.decisions.sent(namesake, cluster.now);
   cluster.put_workload("high", "8", 9);
   cluster.decide();
   CHECK_FALSE(cluster.decisions.admits(workload));
-  CHECK_FALSE(cluster.decision<Preempted>("low"));
+  CHECK_FALSE(cluster.decision<scheduler::Preempted>("low"));
   CHECK(cluster.decisions.admits({&kWorkloads, "team-a", "high"}));
 }
 
@@ -287,8 +291,8 @@ TEST_CASE("scheduler driver: one that the API server refused is decided anew alt
   cluster.decide();
   cluster.decisions.refuse({&kWorkloads, "team-a", "low"}, cluster.now);
   cluster.decide();
-  CHECK(cluster.decision<Admitted>("high"));
-  CHECK_FALSE(cluster.decision<Preempted>("low"));
+  CHECK(cluster.decision<scheduler::Admitted>("high"));
+  CHECK_FALSE(cluster.decision<scheduler::Preempted>("low"));
   CHECK(cluster.waits("low"));
 }
 
@@ -304,10 +308,10 @@ TEST_CASE("scheduler driver: whoever leaves before it was admitted in writing is
     cluster.put_workload("one", "8", 1);
     cluster.decide();
     cluster.patch_workload("one", row.second);
-    CHECK_FALSE(cluster.decision<Admitted>("one"));
+    CHECK_FALSE(cluster.decision<scheduler::Admitted>("one"));
     cluster.put_workload("next", "8", 1);
     cluster.decide();
-    CHECK(cluster.decision<Admitted>("next"));
+    CHECK(cluster.decision<scheduler::Admitted>("next"));
   }
 }
 

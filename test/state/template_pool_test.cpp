@@ -7,6 +7,7 @@
 #include "state/cluster_state.h"
 
 using namespace muster;
+using namespace muster::state;
 using nlohmann::json;
 
 namespace {

@@ -10,6 +10,7 @@
 #include "test/reconcilers/queues/queue_cluster.h"
 
 using namespace muster;
+using namespace muster::state;
 using muster::test::JobCluster;
 using muster::test::JobSetCluster;
 using muster::test::QueueCluster;

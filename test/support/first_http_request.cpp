@@ -11,13 +11,13 @@ namespace muster::test {
 namespace {
 
 [[maybe_unused]] const bool kAnswered = [] {
-  const Routes routes = {{HttpMethod::kGet, "/", [](const HttpRequest&) {
-                            return HttpResponse{200, "text/plain", ""};
-                          }}};
-  RequestHead head;
+  const server::Routes routes = {{server::HttpMethod::kGet, "/", [](const server::HttpRequest&) {
+                                    return server::HttpResponse{200, "text/plain", ""};
+                                  }}};
+  server::RequestHead head;
   head.route = &routes.front();
   head.target = "/";
-  return !HttplibResponder(routes, Duration(0), nullptr).answer(head, "", true).empty();
+  return !server::HttplibResponder(routes, Duration(0), nullptr).answer(head, "", true).empty();
 }();
 
 }  // namespace

@@ -12,9 +12,10 @@
 
 namespace muster::test {
 
-inline const Validator& rule(std::string_view name) {
-  const auto all = all_validators();
-  const auto it = std::find_if(all.begin(), all.end(), [&](const Validator* rule) { return rule->name == name; });
+inline const validators::Validator& rule(std::string_view name) {
+  const auto all = validators::all_validators();
+  const auto it =
+      std::find_if(all.begin(), all.end(), [&](const validators::Validator* rule) { return rule->name == name; });
   REQUIRE(it != all.end());
   return **it;
 }

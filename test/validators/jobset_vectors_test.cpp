@@ -24,6 +24,7 @@
 #include "validators/validator.h"
 
 using namespace muster;
+using namespace muster::validators;
 using nlohmann::json;
 
 namespace {
@@ -57,17 +58,17 @@ json normalised(const std::string& key, const json& value) {
 // What the schema does before any hook is asked, as far as the recordings need it.
 // `spec.groupSchedulingConfig` is unknown to JobSet's schema; muster's keeps it.
 void prune(json& jobset) {
-  json* spec = existing_object(jobset, {"spec"});
+  json* spec = jobs::existing_object(jobset, {"spec"});
   if (!spec) return;
   spec->erase("groupSchedulingConfig");
-  json* list = existing_array(*spec, {"replicatedJobs"});
+  json* list = jobs::existing_array(*spec, {"replicatedJobs"});
   for (size_t i = 0; list && i < list->size(); ++i) {
     if ((*list)[i].is_object()) (*list)[i].erase("extra");
   }
 }
 
 void set_schema_defaults(json& jobset) {
-  json* list = existing_array(jobset, {"spec", "replicatedJobs"});
+  json* list = jobs::existing_array(jobset, {"spec", "replicatedJobs"});
   for (size_t i = 0; list && i < list->size(); ++i) {
     json& replicated = (*list)[i];
     if (!replicated.contains("groupName")) replicated["groupName"] = "default";
@@ -147,7 +148,7 @@ void check_line(const json& input, const json& output) {
   AdmissionRequest request = request_of(input);
   const Review review{request, view, settings};
   if (request.operation == Operation::kCreate) {
-    const AdmissionResponse response = mutate(review);
+    const AdmissionResponse response = mutators::mutate(review);
     REQUIRE(response.is_allowed());
     request.object = request.object.patch(response.patch());
   }
@@ -181,8 +182,8 @@ TEST_SUITE("vectors") {
     for (const json& line : lines) {
       INFO(line.at("id").get<std::string>());
       const AdmissionRequest request = request_of(line.at("input"));
-      CHECK(mutate({request, view, settings}).patch().empty());
-      CHECK(validate({request, view, settings}).is_allowed());
+      CHECK(mutators::mutate({request, view, settings}).patch().empty());
+      CHECK(validators::validate({request, view, settings}).is_allowed());
     }
   }
 }

@@ -9,11 +9,12 @@
 #include "validators/validator.h"
 
 using namespace muster;
+using namespace muster::validators;
 using nlohmann::json;
 
 namespace {
 
-json reasonable(const JobKind& kind) {
+json reasonable(const jobs::JobKind& kind) {
   json object = json::parse(R"({
       "metadata": {"name": "train", "namespace": "team-a", "uid": "u",
           "labels": {"kueue.x-k8s.io/queue-name": "q", "kueue.x-k8s.io/priority-class": "p",
@@ -27,7 +28,7 @@ json reasonable(const JobKind& kind) {
                   "initContainers": [{"name": "init"}], "volumes": [{"name": "v"}]}}}})");
   object["apiVersion"] = std::string(kind.type.group) + "/" + std::string(kind.type.version);
   object["kind"] = kind.type.kind;
-  if (&kind == &jobset) {
+  if (&kind == &jobs::jobset) {
     json pod_template = object["spec"]["template"];
     object["spec"].erase("template");
     object["spec"]["replicatedJobs"] =
@@ -53,7 +54,7 @@ void collect_places(const json& value, const json::json_pointer& at, std::vector
   }
 }
 
-void run_everything(const JobKind& kind, const json& object, const json& old_object, Operation operation) {
+void run_everything(const jobs::JobKind& kind, const json& object, const json& old_object, Operation operation) {
   AdmissionRequest request;
   request.uid = "705ab4f5-6393-11e8-b7cc-42010a800002";
   request.operation = operation;
@@ -69,7 +70,7 @@ void run_everything(const JobKind& kind, const json& object, const json& old_obj
   native.native_jobsets = true;
   native.jobset_feature_gates = {{"ElasticJobSet", true}, {"InPlaceRestart", true}, {"RestartJob", true}};
   for (const RuleSettings& settings : {RuleSettings{}, native}) {
-    const AdmissionResponse mutated = mutate({request, view, settings});
+    const AdmissionResponse mutated = mutators::mutate({request, view, settings});
     const AdmissionResponse validated = validate({request, view, settings});
     CHECK(mutated.is_allowed() == mutated.message().empty());
     CHECK(validated.is_allowed() == validated.errors().empty());
@@ -89,7 +90,7 @@ TEST_CASE("no rule is broken by a value of another type in any place of an objec
                          json::array({1}),
                          json{{"name", 1}},
                          uint64_t{18446744073709551615u}};
-  for (const JobKind* kind : job_kinds()) {
+  for (const jobs::JobKind* kind : jobs::job_kinds()) {
     const json original = reasonable(*kind);
     std::vector<json::json_pointer> places;
     for (const auto& [key, child] : original.items()) collect_places(child, json::json_pointer("/" + key), places);

@@ -7,6 +7,7 @@
 #include "validators/validator.h"
 
 using namespace muster;
+using namespace muster::validators;
 using nlohmann::json;
 
 namespace {

@@ -7,6 +7,7 @@
 #include "test/validators/webhook_vectors.h"
 
 using namespace muster;
+using namespace muster::validators;
 using namespace muster::test;
 using nlohmann::json;
 
@@ -27,7 +28,7 @@ void check_pod_line(const json& input, json output) {
     const RuleSettings settings = settings_of(input);
     const ClusterView view = view_of(input.at("environment"));
     const AdmissionRequest request = request_of(input);
-    const AdmissionResponse response = mutate({request, view, settings});
+    const AdmissionResponse response = mutators::mutate({request, view, settings});
     REQUIRE(response.is_allowed());
     CHECK(patched(request, response)["spec"]["schedulingGates"][0]["name"] == kAdmissionGate);
     return;
@@ -80,7 +81,7 @@ void check_serving_line(const json& input, json output) {
   if (is_part_of_job(input.at("object"))) {
     const RuleSettings settings = settings_of(input);
     const ClusterView view = view_of(input.at("environment"));
-    CHECK_FALSE(mutate({request_of(input), view, settings}).patch().empty());
+    CHECK_FALSE(mutators::mutate({request_of(input), view, settings}).patch().empty());
     return;
   }
   json kept = json::array();
@@ -92,7 +93,7 @@ void check_serving_line(const json& input, json output) {
   AdmissionRequest request = request_of(input);
   const RuleSettings settings = settings_of(input);
   const ClusterView view = view_of(input.at("environment"));
-  const AdmissionResponse response = mutate({request, view, settings});
+  const AdmissionResponse response = mutators::mutate({request, view, settings});
   if (output.contains("mutatingError")) return check_line(input, output);
   REQUIRE_MESSAGE(response.is_allowed(), response.message());
   request.object = patched(request, response);

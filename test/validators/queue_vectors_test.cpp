@@ -23,6 +23,7 @@
 #include "validators/validator.h"
 
 using namespace muster;
+using namespace muster::validators;
 using nlohmann::json;
 
 namespace {
@@ -123,7 +124,7 @@ void check_line(const json& input, const json& output) {
     return;
   }
   if (request.operation == Operation::kCreate) {
-    const AdmissionResponse response = mutate({request, view, settings});
+    const AdmissionResponse response = mutators::mutate({request, view, settings});
     REQUIRE(response.is_allowed());
     CHECK(request.object.patch(response.patch()).at("metadata") == output.at("object").at("metadata"));
   }

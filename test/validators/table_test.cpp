@@ -9,6 +9,7 @@
 #include "validators/validator.h"
 
 using namespace muster;
+using namespace muster::validators;
 
 namespace {
 
@@ -18,13 +19,13 @@ constexpr std::array<std::string_view, 8> kQueueResources = {
 
 bool is_known(const RuleMatch& match) {
   if (match == kQueuedJobs) return true;
-  const auto kinds = job_kinds();
+  const auto kinds = jobs::job_kinds();
   // Members of gangs, and what their waiters read.
   if (match.group.empty()) return match.resource == "pods" || match.resource == "configmaps";
   if (match.group == "kueue.x-k8s.io") {
     return std::find(kQueueResources.begin(), kQueueResources.end(), match.resource) != kQueueResources.end();
   }
-  return std::any_of(kinds.begin(), kinds.end(), [&](const JobKind* kind) {
+  return std::any_of(kinds.begin(), kinds.end(), [&](const jobs::JobKind* kind) {
     return kind->type.group == match.group && kind->type.plural == match.resource;
   });
 }
@@ -57,7 +58,7 @@ TEST_CASE("the table of validators is in the order of their names") {
 
 TEST_CASE("every mutator has a name of its own and matches only kinds that muster knows") {
   std::set<std::string_view> names;
-  for (const Mutator* mutator : mutator_chain()) {
+  for (const mutators::Mutator* mutator : mutators::mutator_chain()) {
     check_rule(*mutator, names);
     CHECK((mutator->mutate != nullptr));
   }

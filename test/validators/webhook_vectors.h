@@ -98,7 +98,7 @@ inline RuleSettings settings_of(const json& input) {
   // A set has the integrations of its own kinds enabled.
   const std::string kind(string_at(input, {"object", "kind"}));
   if (kind != "Job" && kind != "JobSet") {
-    for (const JobKind* known : job_kinds()) settings.frameworks.emplace(known->framework);
+    for (const jobs::JobKind* known : jobs::job_kinds()) settings.frameworks.emplace(known->framework);
   }
   settings.manage_jobs_without_queue_name = config.value("manageJobsWithoutQueueName", false);
   settings.managed_jobs_namespace_selector =
@@ -121,7 +121,7 @@ inline AdmissionRequest request_of(const json& input) {
   request.operation = parse_operation(input.at("operation").get<std::string>()).value();
   request.group = group_of(string_at(request.object, {"apiVersion"}));
   request.kind = string_at(request.object, {"kind"});
-  const JobKind* kind = find_job_kind(request.group, request.kind);
+  const jobs::JobKind* kind = jobs::find_job_kind(request.group, request.kind);
   REQUIRE(kind != nullptr);
   request.version = kind->type.version;
   request.resource = kind->type.resource();
@@ -134,11 +134,11 @@ using Complaint = std::tuple<std::string, std::string, std::string, std::string>
 // The rules themselves: the driver never asks them about an object that is being deleted.
 inline std::vector<Complaint> complaints_of(const Review& review) {
   std::vector<Complaint> complaints;
-  for (const Validator* validator : all_validators()) {
+  for (const validators::Validator* validator : validators::all_validators()) {
     const auto& operations = validator->operations;
     if (validator->name == "multikueue_unsupported") continue;
     // muster refuses all of Ray's autoscaling, Kueue that of jobs that are not elastic.
-    if (validator->name == "ray_autoscaling" && is_elastic(review.settings, review.request.object)) continue;
+    if (validator->name == "ray_autoscaling" && jobs::is_elastic(review.settings, review.request.object)) continue;
     if (!applies(validator->matches, operations, review.request) ||
         (validator->native_jobsets && !review.settings.native_jobsets))
       continue;
@@ -280,7 +280,7 @@ inline void check_line(const json& input, const json& output) {
   const Review review{request, view, settings};
 
   if (request.operation == Operation::kCreate) {
-    const AdmissionResponse response = mutate(review);
+    const AdmissionResponse response = mutators::mutate(review);
     if (output.contains("mutatingError")) {
       CHECK_FALSE(response.is_allowed());
       CHECK(response.message() == output["mutatingError"].get<std::string>());
@@ -292,7 +292,7 @@ inline void check_line(const json& input, const json& output) {
     request.object = object;
   }
   if (output.contains("validatingError")) {
-    if (is_queued_here(review)) CHECK_FALSE(complaints_of(review).empty());
+    if (jobs::is_queued_here(review)) CHECK_FALSE(complaints_of(review).empty());
     return;
   }
   check_complaints(review, output);

@@ -6,6 +6,7 @@
 #include "validators/validator.h"
 
 using namespace muster;
+using namespace muster::validators;
 using nlohmann::json;
 
 TEST_CASE("Workloads: what a Workload has tried is changed by muster alone") {

@@ -42,7 +42,7 @@ TEST_CASE("the waiter judges by whole lines and by its limit last") {
 }
 
 TEST_CASE("the waiter and the webhook agree on the grace period") {
-  CHECK(kGraceSeconds == kWaiterGraceSeconds);
+  CHECK(kGraceSeconds == jobs::kWaiterGraceSeconds);
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ struct Form {
 
 std::vector<Form> forms() {
   std::vector<Form> all = {{"muster-wait", {MUSTER_WAIT}}};
-  const std::string loop(waiter_shell_loop());
+  const std::string loop(mutators::waiter_shell_loop());
   for (const char* shell : {"/bin/sh", "/bin/bash"}) {
     if (fs::exists(shell)) all.push_back({shell, {shell, "-c", loop, "muster-wait"}});
   }

@@ -8,7 +8,7 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -25,16 +25,16 @@ json verdict_in(const json& config_map, std::string_view key) {
 
 FieldErrors check(const Review& review) {
   const AdmissionRequest& request = review.request;
-  if (!string_at(request.object, {"metadata", "name"}).ends_with(kGroupConfigMapSuffix)) return {};
+  if (!string_at(request.object, {"metadata", "name"}).ends_with(jobs::kGroupConfigMapSuffix)) return {};
   const std::string& user = request.user.username;
-  if (is_admitter(review) || (!user.empty() && user == review.settings.own_name)) return {};
+  if (jobs::is_admitter(review) || (!user.empty() && user == review.settings.own_name)) return {};
   FieldErrors errors;
-  for (const std::string_view key : {kGroupStartedKey, kGroupExpiredKey, kGroupDeadlinesKey}) {
+  for (const std::string_view key : {jobs::kGroupStartedKey, jobs::kGroupExpiredKey, jobs::kGroupDeadlinesKey}) {
     if (verdict_in(request.object, key) == verdict_in(request.old_object, key)) continue;
     errors.push_back(forbidden(FieldPath("data").key(key),
                                "this says when the pods of a group may start, and only muster writes it, not user \"" +
                                    user + "\"; give your ConfigMap a name that does not end in " +
-                                   std::string(kGroupConfigMapSuffix)));
+                                   std::string(jobs::kGroupConfigMapSuffix)));
   }
   return errors;
 }
@@ -49,4 +49,4 @@ extern const Validator gang_config_maps = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

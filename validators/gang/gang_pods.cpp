@@ -14,7 +14,7 @@
 #include "jobs/job_controller_users.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -47,7 +47,8 @@ bool same_controller(const json& before, const json& after) {
 bool may_make_members(const Review& review) {
   const std::string& user = review.request.user.username;
   return review.settings.admitters.contains(user) ||
-         std::find(kJobControllerUsers.begin(), kJobControllerUsers.end(), user) != kJobControllerUsers.end();
+         std::find(jobs::kJobControllerUsers.begin(), jobs::kJobControllerUsers.end(), user) !=
+             jobs::kJobControllerUsers.end();
 }
 
 FieldErrors check(const Review& review) {
@@ -78,4 +79,4 @@ extern const Validator gang_pods = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

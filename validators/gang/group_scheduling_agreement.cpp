@@ -8,13 +8,13 @@
 #include "jobs/group_scheduling.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 FieldErrors check(const Review& review) {
-  const JobKind* kind = find_job_kind(review.request.group, review.request.kind);
+  const jobs::JobKind* kind = jobs::find_job_kind(review.request.group, review.request.kind);
   if (kind == nullptr) return {};
-  return read_group_scheduling(*kind, review.request.object).disagreements;
+  return jobs::read_group_scheduling(*kind, review.request.object).disagreements;
 }
 
 }  // namespace
@@ -28,4 +28,4 @@ const Validator group_scheduling_agreement = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -11,7 +11,7 @@
 #include "jobs/group_scheduling.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -28,7 +28,8 @@ Dependencies dependencies_of(const json& replicated_jobs) {
 
 // A target that is `from` itself or for which `from` waits, over any number of steps; empty if no target
 // exists.
-std::string_view reachable_target(const Dependencies& dependencies, const GroupConfig& config, std::string_view from) {
+std::string_view reachable_target(const Dependencies& dependencies, const jobs::GroupConfig& config,
+                                  std::string_view from) {
   std::set<std::string_view> seen;
   std::vector<std::string_view> open = {from};
   while (!open.empty()) {
@@ -44,7 +45,7 @@ std::string_view reachable_target(const Dependencies& dependencies, const GroupC
 }
 
 FieldErrors check(const Review& review) {
-  const std::optional<GroupConfig> config = group_config(jobset, review.request.object);
+  const std::optional<jobs::GroupConfig> config = jobs::group_config(jobs::jobset, review.request.object);
   if (!config) return {};
   const json& replicated_jobs = array_at(review.request.object, {"spec", "replicatedJobs"});
   const Dependencies dependencies = dependencies_of(replicated_jobs);
@@ -79,4 +80,4 @@ const Validator group_scheduling_depends_on = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

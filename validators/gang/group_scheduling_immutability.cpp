@@ -11,17 +11,18 @@
 #include "jobs/group_scheduling.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
 
-std::string remedy(const JobKind& kind) {
+std::string remedy(const jobs::JobKind& kind) {
   return "starting as a group is settled when a " + std::string(kind.type.kind) +
          " is created; delete it and create it again with the new value";
 }
 
-FieldErrors compare_annotation(const JobKind& kind, const json& old_object, const json& object, std::string_view key) {
+FieldErrors compare_annotation(const jobs::JobKind& kind, const json& old_object, const json& object,
+                               std::string_view key) {
   const auto before = annotation(old_object, key);
   const auto after = annotation(object, key);
   if (before == after) return {};
@@ -31,12 +32,12 @@ FieldErrors compare_annotation(const JobKind& kind, const json& old_object, cons
 }
 
 FieldErrors check(const Review& review) {
-  const JobKind* kind = find_job_kind(review.request.group, review.request.kind);
+  const jobs::JobKind* kind = jobs::find_job_kind(review.request.group, review.request.kind);
   if (kind == nullptr) return {};
   const json& old_object = review.request.old_object;
   const json& object = review.request.object;
-  const GroupReading before = read_group_scheduling(*kind, old_object);
-  const GroupReading after = read_group_scheduling(*kind, object);
+  const jobs::GroupReading before = jobs::read_group_scheduling(*kind, old_object);
+  const jobs::GroupReading after = jobs::read_group_scheduling(*kind, object);
   if (before.present() && !before.usable() && !after.present()) return {};
 
   FieldErrors errors;
@@ -65,4 +66,4 @@ const Validator group_scheduling_immutability = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

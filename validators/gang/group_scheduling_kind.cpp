@@ -11,12 +11,12 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 FieldErrors check(const Review& review) {
-  const JobKind* kind = enabled_kind(review);
-  if (kind == nullptr || kind == &batch_job || kind == &jobset) return {};
+  const jobs::JobKind* kind = jobs::enabled_kind(review);
+  if (kind == nullptr || kind == &jobs::batch_job || kind == &jobs::jobset) return {};
   return new_errors(review, [&](const nlohmann::json& object) {
     FieldErrors errors;
     for (std::string_view key : {kGroupTimeoutAnnotation, kGroupTargetsAnnotation, kGroupOnTimeoutAnnotation}) {
@@ -40,4 +40,4 @@ const Validator group_scheduling_kind = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

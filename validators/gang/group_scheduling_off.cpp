@@ -7,13 +7,13 @@
 #include "jobs/group_scheduling.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 FieldErrors check(const Review& review) {
-  const JobKind* kind = find_job_kind(review.request.group, review.request.kind);
+  const jobs::JobKind* kind = jobs::find_job_kind(review.request.group, review.request.kind);
   if (kind == nullptr || review.settings.group_scheduling) return {};
-  const GroupReading reading = read_group_scheduling(*kind, review.request.object);
+  const jobs::GroupReading reading = jobs::read_group_scheduling(*kind, review.request.object);
   const std::string why =
       "group scheduling is off in this cluster (groupScheduling: false), and its pods would wait for ever; remove this";
   FieldErrors errors;
@@ -34,4 +34,4 @@ const Validator group_scheduling_off = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

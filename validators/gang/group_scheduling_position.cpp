@@ -9,16 +9,16 @@
 #include "jobs/group_scheduling.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
 
-FieldErrors misplaced_waiters(const JobKind& kind, const json& object) {
+FieldErrors misplaced_waiters(const jobs::JobKind& kind, const json& object) {
   FieldErrors errors;
-  for (const ConstPodTemplateRef& ref : kind.read_pod_templates(object)) {
+  for (const jobs::ConstPodTemplateRef& ref : kind.read_pod_templates(object)) {
     const json& init_containers = array_at(*ref.template_json, {"spec", "initContainers"});
-    const std::optional<size_t> at = find_waiter(*ref.template_json);
+    const std::optional<size_t> at = jobs::find_waiter(*ref.template_json);
     if (!at || *at + 1 == init_containers.size()) continue;
     const std::string_view next = string_at(init_containers[*at + 1], {"name"});
     errors.push_back(
@@ -31,20 +31,20 @@ FieldErrors misplaced_waiters(const JobKind& kind, const json& object) {
 }
 
 FieldErrors check(const Review& review) {
-  const JobKind* kind = find_job_kind(review.request.group, review.request.kind);
+  const jobs::JobKind* kind = jobs::find_job_kind(review.request.group, review.request.kind);
   if (kind == nullptr) return {};
   return new_errors(review, [kind](const json& object) { return misplaced_waiters(*kind, object); });
 }
 
 std::vector<std::string> warn(const Review& review) {
-  const JobKind* kind = find_job_kind(review.request.group, review.request.kind);
+  const jobs::JobKind* kind = jobs::find_job_kind(review.request.group, review.request.kind);
   if (kind == nullptr || review.request.operation != Operation::kCreate) return {};
-  const std::optional<GroupConfig> config = group_config(*kind, review.request.object);
+  const std::optional<jobs::GroupConfig> config = jobs::group_config(*kind, review.request.object);
   if (!config) return {};
   std::vector<std::string> warnings;
-  for (const ConstPodTemplateRef& ref : kind->read_pod_templates(review.request.object)) {
+  for (const jobs::ConstPodTemplateRef& ref : kind->read_pod_templates(review.request.object)) {
     if (!config->has_target(ref.name)) continue;
-    if (find_waiter(*ref.template_json) && find_barrier_volume(*ref.template_json)) continue;
+    if (jobs::find_waiter(*ref.template_json) && jobs::find_barrier_volume(*ref.template_json)) continue;
     warnings.push_back(ref.path.text() +
                        " has no start barrier, so its pods will not wait for their group: check that muster's "
                        "MutatingWebhookConfiguration is in place");
@@ -64,4 +64,4 @@ const Validator group_scheduling_position = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -13,7 +13,7 @@
 #include "jobs/group_scheduling.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -24,14 +24,14 @@ void check_mounts(const json& container, const FieldPath& path, FieldErrors& err
   const json& mounts = array_at(container, {"volumeMounts"});
   for (size_t i = 0; i < mounts.size(); ++i) {
     const std::string_view mount_path = string_at(mounts[i], {"mountPath"});
-    if (!is_group_mount_path(mount_path) || string_at(mounts[i], {"name"}) == kGroupVolume) continue;
+    if (!jobs::is_group_mount_path(mount_path) || string_at(mounts[i], {"name"}) == kGroupVolume) continue;
     errors.push_back(invalid(path.child("volumeMounts").index(i).child("mountPath"), json(mount_path),
                              "is reserved for muster's start barrier; mount the volume at another path"));
   }
 }
 
 // `waits_here`: whether this template can have a barrier.
-FieldErrors check_template(const ConstPodTemplateRef& ref, bool waits_here) {
+FieldErrors check_template(const jobs::ConstPodTemplateRef& ref, bool waits_here) {
   FieldErrors errors;
   const FieldPath spec = ref.path.child("spec");
   const std::string stray =
@@ -46,7 +46,7 @@ FieldErrors check_template(const ConstPodTemplateRef& ref, bool waits_here) {
     const FieldPath path = spec.child("initContainers").index(i);
     check_mounts(init_containers[i], path, errors);
     if (string_at(init_containers[i], {"name"}) != kGroupInitContainer) continue;
-    const bool ours = is_waiter(init_containers[i]);
+    const bool ours = jobs::is_waiter(init_containers[i]);
     if (!ours || !waits_here) {
       errors.push_back(invalid(path.child("name"), json(kGroupInitContainer), ours ? stray : kRename));
     }
@@ -59,33 +59,34 @@ FieldErrors check_template(const ConstPodTemplateRef& ref, bool waits_here) {
     errors.push_back(invalid(path.child("name"), json(kGroupInitContainer), kRename));
   }
   const json& volumes = array_at(*ref.template_json, {"spec", "volumes"});
-  const bool has_waiter = find_waiter(*ref.template_json).has_value();
+  const bool has_waiter = jobs::find_waiter(*ref.template_json).has_value();
   for (size_t i = 0; i < volumes.size(); ++i) {
     if (string_at(volumes[i], {"name"}) != kGroupVolume) continue;
-    if (is_barrier_volume(volumes[i]) && (waits_here || has_waiter)) continue;
+    if (jobs::is_barrier_volume(volumes[i]) && (waits_here || has_waiter)) continue;
     errors.push_back(invalid(spec.child("volumes").index(i).child("name"), json(kGroupVolume), kRename));
   }
   return errors;
 }
 
-FieldErrors check_new(const JobKind& kind, const json& object) {
-  const std::optional<GroupConfig> config = group_config(kind, object);
+FieldErrors check_new(const jobs::JobKind& kind, const json& object) {
+  const std::optional<jobs::GroupConfig> config = jobs::group_config(kind, object);
   const bool made_by_controller = controller_of(object).has_value();
   FieldErrors errors;
-  for (const ConstPodTemplateRef& ref : kind.read_pod_templates(object)) {
+  for (const jobs::ConstPodTemplateRef& ref : kind.read_pod_templates(object)) {
     append(errors, check_template(ref, made_by_controller || (config && config->has_target(ref.name))));
   }
   return errors;
 }
 
-FieldErrors check_existing(const JobKind& kind, const json& object) {
+FieldErrors check_existing(const jobs::JobKind& kind, const json& object) {
   FieldErrors errors;
-  for (const ConstPodTemplateRef& ref : kind.read_pod_templates(object)) append(errors, check_template(ref, true));
+  for (const jobs::ConstPodTemplateRef& ref : kind.read_pod_templates(object))
+    append(errors, check_template(ref, true));
   return errors;
 }
 
 FieldErrors check(const Review& review) {
-  const JobKind* kind = find_job_kind(review.request.group, review.request.kind);
+  const jobs::JobKind* kind = jobs::find_job_kind(review.request.group, review.request.kind);
   if (kind == nullptr) return {};
   if (review.request.operation == Operation::kCreate) return check_new(*kind, review.request.object);
   // Jobs that are older than muster cannot be renamed any more; they must still resume and finish.
@@ -103,4 +104,4 @@ const Validator group_scheduling_reserved_names = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -9,14 +9,14 @@
 #include "jobs/group_scheduling.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
 
 FieldErrors check(const Review& review) {
   const json& object = review.request.object;
-  const std::optional<GroupConfig> config = group_config(jobset, object);
+  const std::optional<jobs::GroupConfig> config = jobs::group_config(jobs::jobset, object);
   if (!config) return {};
   FieldErrors errors;
   if (string_at(object, {"spec", "failurePolicy", "restartStrategy"}) == "InPlaceRestart") {
@@ -49,4 +49,4 @@ const Validator group_scheduling_single_barrier = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -13,7 +13,7 @@
 #include "jobs/group_scheduling.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -21,7 +21,7 @@ using nlohmann::json;
 FieldErrors check(const Review& review) {
   const json& object = review.request.object;
   if (string_at(object, {"spec", "startupPolicy", "startupPolicyOrder"}) != "InOrder") return {};
-  const std::optional<GroupConfig> config = group_config(jobset, object);
+  const std::optional<jobs::GroupConfig> config = jobs::group_config(jobs::jobset, object);
   if (!config || config->targets.size() < 2) return {};
   std::string targets;
   for (const std::string& target : config->targets) targets += (targets.empty() ? "" : ", ") + target;
@@ -44,4 +44,4 @@ const Validator group_scheduling_startup_policy = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -7,13 +7,13 @@
 #include "jobs/group_scheduling.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 FieldErrors check(const Review& review) {
-  const JobKind* kind = find_job_kind(review.request.group, review.request.kind);
+  const jobs::JobKind* kind = jobs::find_job_kind(review.request.group, review.request.kind);
   if (kind == nullptr) return {};
-  return read_group_scheduling(*kind, review.request.object).target_errors;
+  return jobs::read_group_scheduling(*kind, review.request.object).target_errors;
 }
 
 }  // namespace
@@ -27,4 +27,4 @@ const Validator group_scheduling_targets = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -11,21 +11,21 @@
 #include "jobs/group_scheduling.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
 
 FieldErrors check(const Review& review) {
-  const JobKind* kind = find_job_kind(review.request.group, review.request.kind);
+  const jobs::JobKind* kind = jobs::find_job_kind(review.request.group, review.request.kind);
   if (kind == nullptr) return {};
-  return read_group_scheduling(*kind, review.request.object).timeout_errors;
+  return jobs::read_group_scheduling(*kind, review.request.object).timeout_errors;
 }
 
 std::vector<std::string> warn(const Review& review) {
-  const JobKind* kind = find_job_kind(review.request.group, review.request.kind);
+  const jobs::JobKind* kind = jobs::find_job_kind(review.request.group, review.request.kind);
   if (kind == nullptr || review.request.operation != Operation::kCreate) return {};
-  const std::optional<GroupConfig> config = group_config(*kind, review.request.object);
+  const std::optional<jobs::GroupConfig> config = jobs::group_config(*kind, review.request.object);
   if (!config) return {};
 
   std::vector<std::string> warnings;
@@ -35,16 +35,16 @@ std::vector<std::string> warn(const Review& review) {
                        " s and also counts the wait for the group, which may last " +
                        std::to_string(config->timeout_seconds) + " s: make it longer than the group's timeout");
   };
-  for (const ConstPodTemplateRef& ref : kind->read_pod_templates(review.request.object)) {
+  for (const jobs::ConstPodTemplateRef& ref : kind->read_pod_templates(review.request.object)) {
     if (!config->has_target(ref.name)) continue;
     compare(ref.path.child("spec").child("activeDeadlineSeconds"),
             int_at(*ref.template_json, {"spec", "activeDeadlineSeconds"}));
-    if (kind == &batch_job) {
+    if (kind == &jobs::batch_job) {
       compare("spec.activeDeadlineSeconds", int_at(review.request.object, {"spec", "activeDeadlineSeconds"}));
     }
   }
   const json& replicated_jobs = array_at(review.request.object, {"spec", "replicatedJobs"});
-  for (size_t i = 0; kind == &jobset && i < replicated_jobs.size(); ++i) {
+  for (size_t i = 0; kind == &jobs::jobset && i < replicated_jobs.size(); ++i) {
     if (!config->has_target(string_at(replicated_jobs[i], {"name"}))) continue;
     compare(FieldPath("spec.replicatedJobs").index(i).child("template.spec.activeDeadlineSeconds"),
             int_at(replicated_jobs[i], {"template", "spec", "activeDeadlineSeconds"}));
@@ -64,4 +64,4 @@ const Validator group_scheduling_timeout = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

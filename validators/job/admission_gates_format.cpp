@@ -8,7 +8,7 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 // The same limit as for spec.managedBy of a Job.
@@ -18,7 +18,7 @@ FieldErrors complaints_about(std::string_view text) {
   const std::string field = FieldPath("metadata.annotations").key(kAdmissionGatedByAnnotation);
   FieldErrors errors;
   std::set<std::string_view> seen;
-  for (std::string_view gate : admission_gates_in(text)) {
+  for (std::string_view gate : jobs::admission_gates_in(text)) {
     if (gate.empty()) {
       errors.push_back(invalid(field, text, "cannot contain empty gate names"));
     } else if (!seen.insert(gate).second) {
@@ -32,11 +32,11 @@ FieldErrors complaints_about(std::string_view text) {
 }
 
 FieldErrors check(const Review& review) {
-  const bool concerned = enabled_kind(review) || review.request.resource == "workloads";
+  const bool concerned = jobs::enabled_kind(review) || review.request.resource == "workloads";
   if (!concerned || !review.settings.enabled("AdmissionGatedBy")) return {};
   FieldErrors errors = complaints_about(annotation(review.request.object, kAdmissionGatedByAnnotation).value_or(""));
   // Kueue checks most kinds twice on UPDATE; so tools that count causes find the same number here.
-  const JobKind* kind = enabled_kind(review);
+  const jobs::JobKind* kind = jobs::enabled_kind(review);
   const bool twice = kind == nullptr || (kind->forms_are_checked_on_update() && !kind->is_serving());
   if (review.request.operation == Operation::kUpdate && twice) append(errors, FieldErrors(errors));
   return errors;
@@ -51,4 +51,4 @@ extern const Validator admission_gates_format = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -8,16 +8,17 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 // A gate that is added later could block a job that is already admitted.
 FieldErrors check(const Review& review) {
-  const bool concerned = enabled_kind(review) || review.request.resource == "workloads";
+  const bool concerned = jobs::enabled_kind(review) || review.request.resource == "workloads";
   if (!concerned || !review.settings.enabled("AdmissionGatedBy")) return {};
   const auto before =
-      admission_gates_in(annotation(review.request.old_object, kAdmissionGatedByAnnotation).value_or(""));
-  const auto after = admission_gates_in(annotation(review.request.object, kAdmissionGatedByAnnotation).value_or(""));
+      jobs::admission_gates_in(annotation(review.request.old_object, kAdmissionGatedByAnnotation).value_or(""));
+  const auto after =
+      jobs::admission_gates_in(annotation(review.request.object, kAdmissionGatedByAnnotation).value_or(""));
   const std::string field = FieldPath("metadata.annotations").key(kAdmissionGatedByAnnotation);
   if (before.empty() && !after.empty()) return {forbidden(field, "cannot add admission gate after creation")};
   const std::unordered_set<std::string_view> known(before.begin(), before.end());
@@ -36,4 +37,4 @@ extern const Validator admission_gates_only_removed = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -13,7 +13,7 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -42,38 +42,39 @@ struct Growth {
 
 // nullopt: the pods are counted again before they run, or no quota counts them.
 std::optional<Growth> runs_with_quota(const Review& review) {
-  const JobKind* kind = enabled_kind(review);
+  const jobs::JobKind* kind = jobs::enabled_kind(review);
   // Each additional pod is a Workload, or a part of one, that waits for its own quota.
-  if (!kind || kind->is_serving() || is_admitter(review)) return std::nullopt;
+  if (!kind || kind->is_serving() || jobs::is_admitter(review)) return std::nullopt;
   const json &before = review.request.old_object, &after = review.request.object;
   const std::string self = "this " + review.request.kind;
-  const MaybeAncestor ancestor = managed_ancestor(review, before);
+  const jobs::MaybeAncestor ancestor = jobs::managed_ancestor(review, before);
   if (ancestor.ok() && *ancestor)
-    return Growth{self + " is part of " + text_of(**ancestor) + ", which is queued", true};
-  if (kind->suspended(before) || kind->suspended(after) || !is_queued_by_itself(review, before)) return std::nullopt;
-  if (is_elastic(review.settings, before)) return std::nullopt;
+    return Growth{self + " is part of " + jobs::text_of(**ancestor) + ", which is queued", true};
+  if (kind->suspended(before) || kind->suspended(after) || !jobs::is_queued_by_itself(review, before))
+    return std::nullopt;
+  if (jobs::is_elastic(review.settings, before)) return std::nullopt;
   return Growth{self + " is queued and runs with the quota for the pods that it had", false};
 }
 
 // Its own controller can replace running pods by new pods.
-bool is_described(const JobKind& kind) {
-  return &kind != &batch_job && &kind != &jobset;
+bool is_described(const jobs::JobKind& kind) {
+  return &kind != &jobs::batch_job && &kind != &jobs::jobset;
 }
 
 FieldErrors growth_in(const Review& review) {
   const auto growth = runs_with_quota(review);
   if (!growth) return {};
-  const JobKind& kind = *enabled_kind(review);
+  const jobs::JobKind& kind = *jobs::enabled_kind(review);
   const std::string way_out = growth->part ? "; leave it as its controller made it"
                                            : "; set " + kind.suspend_path().text() + " to " +
                                                  (kind.suspended_when() ? "true" : "false") +
                                                  " in the same request to requeue it";
-  const std::string_view ns = namespace_of(review.request);
+  const std::string_view ns = jobs::namespace_of(review.request);
   const auto before = kind.read_pod_templates(review.request.old_object, ns, review.view);
   const auto after_all = kind.read_pod_templates(review.request.object, ns, review.view);
   if (!before || !after_all) return {};
   FieldErrors errors;
-  for (const ConstPodTemplateRef& after : *after_all) {
+  for (const jobs::ConstPodTemplateRef& after : *after_all) {
     const auto old =
         std::find_if(before->begin(), before->end(), [&](const auto& each) { return each.name == after.name; });
     if (old == before->end() && !is_described(kind)) continue;
@@ -116,4 +117,4 @@ extern const Validator admitted_pods = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

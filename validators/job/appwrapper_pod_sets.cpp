@@ -12,11 +12,11 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 FieldErrors errors_in(const Review& review) {
-  if (!is_queued_here(review)) return {};
+  if (!jobs::is_queued_here(review)) return {};
   return new_errors(review, [](const nlohmann::json& object) { return uncounted_pods(object); });
 }
 
@@ -43,4 +43,4 @@ extern const Validator appwrapper_pod_sets = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -4,14 +4,14 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 // As in Kueue, which gates the pods of elastic jobs when they are created: manifests and tools rely on it.
 FieldErrors check(const Review& review) {
-  if (!enabled_kind(review)) return {};
-  const bool elastic = is_elastic(review.settings, review.request.object);
-  if (elastic == is_elastic(review.settings, review.request.old_object)) return {};
+  if (!jobs::enabled_kind(review)) return {};
+  const bool elastic = jobs::is_elastic(review.settings, review.request.object);
+  if (elastic == jobs::is_elastic(review.settings, review.request.old_object)) return {};
   return {invalid(FieldPath("metadata.annotations").key(kElasticJobAnnotation), elastic, "field is immutable")};
 }
 
@@ -24,4 +24,4 @@ extern const Validator elastic_job_immutable = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -11,17 +11,17 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 FieldErrors check(const Review& review) {
-  const JobKind* kind = enabled_kind(review);
+  const jobs::JobKind* kind = jobs::enabled_kind(review);
   if (kind == nullptr || kind->takes_elastic_jobs()) return {};
-  if (!is_elastic(review.settings, review.request.object)) return {};
+  if (!jobs::is_elastic(review.settings, review.request.object)) return {};
   const bool is_update = review.request.operation == Operation::kUpdate;
   const bool says_both =
       kind->framework == "kubeflow.org/mpijob" || kind->framework == "sparkoperator.k8s.io/sparkapplication";
-  if (is_update && (!says_both || is_elastic(review.settings, review.request.old_object))) return {};
+  if (is_update && (!says_both || jobs::is_elastic(review.settings, review.request.old_object))) return {};
   return {forbidden(FieldPath("metadata.annotations").key(kElasticJobAnnotation),
                     "elastic job is not supported for \"" + std::string(kind->type.api_version) +
                         ", Kind=" + std::string(kind->type.kind) + "\"")};
@@ -37,4 +37,4 @@ const Validator elastic_job_kind = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

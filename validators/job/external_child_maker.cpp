@@ -13,16 +13,16 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 // The reason why the user cannot create this job; empty: no reason.
 std::string claim(const Review& review) {
-  if (!enabled_kind(review) || review.settings.admitters.empty() || is_admitter(review)) return "";
-  if (!is_queued_by_itself(review, review.request.object)) return "";
-  const MaybeAncestor ancestor = managed_ancestor(review, review.request.object);
+  if (!jobs::enabled_kind(review) || review.settings.admitters.empty() || jobs::is_admitter(review)) return "";
+  if (!jobs::is_queued_by_itself(review, review.request.object)) return "";
+  const jobs::MaybeAncestor ancestor = jobs::managed_ancestor(review, review.request.object);
   if (!ancestor.ok() || !*ancestor || !(*ancestor)->external) return "";
-  return text_of(**ancestor) + " is queued, and its controller makes its Jobs";
+  return jobs::text_of(**ancestor) + " is queued, and its controller makes its Jobs";
 }
 
 FieldErrors check(const Review& review) {
@@ -52,4 +52,4 @@ extern const Validator external_child_maker = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

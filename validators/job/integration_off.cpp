@@ -13,7 +13,7 @@
 #include "jobs/job_kind.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 bool names_queue(const nlohmann::json& object) {
@@ -23,7 +23,7 @@ bool names_queue(const nlohmann::json& object) {
 // The warning; empty: no warning.
 std::string notice(const Review& review) {
   const AdmissionRequest& request = review.request;
-  const JobKind* kind = find_job_kind(request.group, request.kind);
+  const jobs::JobKind* kind = jobs::find_job_kind(request.group, request.kind);
   if (kind == nullptr || review.settings.frameworks.contains(kind->framework)) return "";
   if (controller_of(request.object) || !names_queue(request.object) || names_queue(request.old_object)) return "";
   return "muster does not queue " + request.kind + "s here, as integrations.frameworks lacks " +
@@ -57,4 +57,4 @@ const Validator integration_off = {
     .warn = warn,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

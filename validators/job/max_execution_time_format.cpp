@@ -6,12 +6,12 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 FieldErrors check(const Review& review) {
   const auto text = label(review.request.object, kMaxExecTimeLabel);
-  const JobKind* kind = kind_of_checked_forms(review);
+  const jobs::JobKind* kind = jobs::kind_of_checked_forms(review);
   if (kind == nullptr || kind->is_serving() || !text) return {};
   const std::string field = FieldPath("metadata.labels").key(kMaxExecTimeLabel);
   const auto seconds = go_atoi(*text);
@@ -29,4 +29,4 @@ extern const Validator max_execution_time_format = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -5,12 +5,12 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 // The limit of a run is fixed when it starts: it changes only between stopped states.
 FieldErrors check(const Review& review) {
-  const JobKind* kind = enabled_kind(review);
+  const jobs::JobKind* kind = jobs::enabled_kind(review);
   const nlohmann::json& object = review.request.object;
   const nlohmann::json& old_object = review.request.old_object;
   if (!kind || kind->is_serving() || (kind->stopped(object) && kind->stopped(old_object))) return {};
@@ -28,4 +28,4 @@ extern const Validator max_execution_time_immutable = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -7,7 +7,7 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -17,7 +17,7 @@ using nlohmann::json;
 FieldErrors check(const Review& review) {
   const json& object = review.request.object;
   const auto text = annotation(object, kMinParallelismAnnotation);
-  if (!enabled_kind(review) || !text) return {};
+  if (!jobs::enabled_kind(review) || !text) return {};
   const json& old_object = review.request.old_object;
   if (review.request.operation == Operation::kUpdate &&
       *text == annotation(old_object, kMinParallelismAnnotation).value_or("")) {
@@ -25,7 +25,7 @@ FieldErrors check(const Review& review) {
   }
   const std::string field = FieldPath("metadata.annotations").key(kMinParallelismAnnotation);
   FieldErrors errors;
-  if (is_elastic(review.settings, object)) {
+  if (jobs::is_elastic(review.settings, object)) {
     errors.push_back(invalid(field, *text, "partial admission and elastic job cannot be used together"));
   }
   const int64_t most = pods_of_job_spec(object_at(object, {"spec"})) - 1;
@@ -47,4 +47,4 @@ extern const Validator min_parallelism_format = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

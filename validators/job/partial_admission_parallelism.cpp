@@ -5,7 +5,7 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -13,7 +13,7 @@ using nlohmann::json;
 // While a partially admitted Job runs, spec.parallelism is the admitted number, and a change of the field
 // changes this number.
 FieldErrors check(const Review& review) {
-  const JobKind* kind = enabled_kind(review);
+  const jobs::JobKind* kind = jobs::enabled_kind(review);
   const json& object = review.request.object;
   const json& old_object = review.request.old_object;
   if (!kind || !annotation(old_object, kMinParallelismAnnotation) || kind->suspended(old_object)) return {};
@@ -32,4 +32,4 @@ extern const Validator partial_admission_parallelism = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

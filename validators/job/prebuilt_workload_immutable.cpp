@@ -4,21 +4,21 @@
 #include "jobs/prebuilt_workload.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
-std::string_view name_in(const std::optional<PrebuiltWorkloadName>& prebuilt) {
+std::string_view name_in(const std::optional<jobs::PrebuiltWorkloadName>& prebuilt) {
   return prebuilt ? prebuilt->name : std::string_view();
 }
 
 // A running job keeps its Workload; an elastic job moves from slice to slice.
 FieldErrors check(const Review& review) {
-  const JobKind* kind = enabled_kind(review);
+  const jobs::JobKind* kind = jobs::enabled_kind(review);
   const nlohmann::json& object = review.request.object;
   const nlohmann::json& old_object = review.request.old_object;
-  if (!kind || kind->is_serving() || kind->stopped(object) || is_elastic(review.settings, old_object)) return {};
-  const auto before = prebuilt_workload_name_of(review.settings, old_object);
-  const auto after = prebuilt_workload_name_of(review.settings, object);
+  if (!kind || kind->is_serving() || kind->stopped(object) || jobs::is_elastic(review.settings, old_object)) return {};
+  const auto before = jobs::prebuilt_workload_name_of(review.settings, old_object);
+  const auto after = jobs::prebuilt_workload_name_of(review.settings, object);
   if (name_in(before) == name_in(after)) return {};
   return {invalid(after ? after->field : before->field, name_in(after), "field is immutable")};
 }
@@ -32,4 +32,4 @@ extern const Validator prebuilt_workload_immutable = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

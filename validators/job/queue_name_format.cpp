@@ -6,13 +6,13 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 // A queue name is the name of a LocalQueue; an empty label does not mean "no queue".
 FieldErrors check(const Review& review) {
   const auto queue = label(review.request.object, kQueueNameLabel);
-  if (kind_of_checked_forms(review) == nullptr || !queue) return {};
+  if (jobs::kind_of_checked_forms(review) == nullptr || !queue) return {};
   const auto complaints = is_dns1123_subdomain(*queue);
   if (complaints.empty()) return {};
   return {invalid(FieldPath("metadata.labels").key(kQueueNameLabel), *queue, join(complaints, ","))};
@@ -27,4 +27,4 @@ extern const Validator queue_name_format = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -4,18 +4,18 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 // A running job uses the quota of its queue; only a stopped job can move to another queue.
 FieldErrors check(const Review& review) {
-  const JobKind* kind = enabled_kind(review);
+  const jobs::JobKind* kind = jobs::enabled_kind(review);
   const nlohmann::json& object = review.request.object;
-  if (!kind || is_unchecked_update(review)) return {};
-  const std::string_view queue = queue_name_of(object);
+  if (!kind || jobs::is_unchecked_update(review)) return {};
+  const std::string_view queue = jobs::queue_name_of(object);
   // A serving object can change its queue, but it cannot leave the queues.
   if (kind->stopped(object) && !(kind->is_serving() && queue.empty())) return {};
-  if (queue == queue_name_of(review.request.old_object)) return {};
+  if (queue == jobs::queue_name_of(review.request.old_object)) return {};
   return {invalid(FieldPath("metadata.labels").key(kQueueNameLabel), queue, "field is immutable")};
 }
 
@@ -28,4 +28,4 @@ extern const Validator queue_name_immutable = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -5,14 +5,14 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 // If every job without a queue name would get the default queue, removing the name would bypass the queues.
 FieldErrors check(const Review& review) {
   const nlohmann::json& old_object = review.request.old_object;
-  if (!enabled_kind(review) || queue_name_of(old_object).empty()) return {};
-  if (!queue_name_of(review.request.object).empty() || is_unchecked_update(review)) return {};
+  if (!jobs::enabled_kind(review) || jobs::queue_name_of(old_object).empty()) return {};
+  if (!jobs::queue_name_of(review.request.object).empty() || jobs::is_unchecked_update(review)) return {};
   if (!review.view.local_queue(string_at(old_object, {"metadata", "namespace"}), kDefaultLocalQueueName)) return {};
   return {invalid(FieldPath("metadata.labels").key(kQueueNameLabel), "",
                   "queue-name must not be empty in namespace with default queue")};
@@ -27,4 +27,4 @@ extern const Validator queue_name_removal = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

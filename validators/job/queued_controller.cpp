@@ -12,7 +12,7 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -23,14 +23,14 @@ bool same(const OwnerReference& one, const OwnerReference& other) {
 }
 
 bool is_part_of_queued(const Review& review, const json& object) {
-  const MaybeAncestor ancestor = managed_ancestor(review, object);
+  const jobs::MaybeAncestor ancestor = jobs::managed_ancestor(review, object);
   return ancestor.ok() && *ancestor;
 }
 
 std::optional<std::string> state_of(const Review& review) {
   const json &before = review.request.old_object, &after = review.request.object;
   const std::string self = "this " + review.request.kind;
-  if (is_queued_by_itself(review, before)) return self + " is queued";
+  if (jobs::is_queued_by_itself(review, before)) return self + " is queued";
   if (is_part_of_queued(review, before)) return self + " is part of a job that is queued";
   if (is_part_of_queued(review, after)) return "that controller is queued";
   return std::nullopt;
@@ -38,7 +38,7 @@ std::optional<std::string> state_of(const Review& review) {
 
 std::optional<std::string> change_of(const Review& review) {
   const auto after = controller_of(review.request.object);
-  if (!enabled_kind(review) || !after || is_admitter(review)) return std::nullopt;
+  if (!jobs::enabled_kind(review) || !after || jobs::is_admitter(review)) return std::nullopt;
   const auto before = controller_of(review.request.old_object);
   if (before && same(*before, *after)) return std::nullopt;
   return state_of(review);
@@ -72,4 +72,4 @@ extern const Validator queued_controller = {
     .warn = warn,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -12,7 +12,7 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 constexpr const char* kOfCluster =
@@ -24,22 +24,22 @@ constexpr const char* kOfElastic =
     "enableInTreeAutoscaling to false, and the replicas of the worker groups to what the job needs";
 
 FieldErrors check(const Review& review) {
-  if (!is_queued_here(review)) return {};
+  if (!jobs::is_queued_here(review)) return {};
   const std::string& resource = review.request.resource;
-  const nlohmann::json* cluster = ray_cluster_spec(resource, review.request.object);
+  const nlohmann::json* cluster = jobs::ray_cluster_spec(resource, review.request.object);
   if (cluster == nullptr || !bool_at(*cluster, {"enableInTreeAutoscaling"})) return {};
-  const char* why = resource == kRayClusters.resource ? kOfCluster : kOfOthers;
-  if (is_elastic(review.settings, review.request.object)) why = kOfElastic;
-  return {invalid(ray_cluster_path(resource).child("enableInTreeAutoscaling"), true, why)};
+  const char* why = resource == jobs::kRayClusters.resource ? kOfCluster : kOfOthers;
+  if (jobs::is_elastic(review.settings, review.request.object)) why = kOfElastic;
+  return {invalid(jobs::ray_cluster_path(resource).child("enableInTreeAutoscaling"), true, why)};
 }
 
 }  // namespace
 
 extern const Validator ray_autoscaling = {
     .name = "ray_autoscaling",
-    .matches = {kRayJobs, kRayClusters, kRayServices},
+    .matches = {jobs::kRayJobs, jobs::kRayClusters, jobs::kRayServices},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -13,7 +13,7 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -51,12 +51,12 @@ FieldErrors check_job(const json& object, bool has_cluster) {
 }
 
 FieldErrors check(const Review& review) {
-  if (!is_queued_here(review)) return {};
+  if (!jobs::is_queued_here(review)) return {};
   const std::string& resource = review.request.resource;
-  const json* cluster = ray_cluster_spec(resource, review.request.object);
+  const json* cluster = jobs::ray_cluster_spec(resource, review.request.object);
   FieldErrors errors;
-  if (resource == kRayJobs.resource) errors = check_job(review.request.object, cluster != nullptr);
-  if (cluster != nullptr) append(errors, check_groups(*cluster, ray_cluster_path(resource)));
+  if (resource == jobs::kRayJobs.resource) errors = check_job(review.request.object, cluster != nullptr);
+  if (cluster != nullptr) append(errors, check_groups(*cluster, jobs::ray_cluster_path(resource)));
   return errors;
 }
 
@@ -64,9 +64,9 @@ FieldErrors check(const Review& review) {
 
 extern const Validator ray_cluster = {
     .name = "ray_cluster",
-    .matches = {kRayJobs, kRayClusters, kRayServices},
+    .matches = {jobs::kRayJobs, jobs::kRayClusters, jobs::kRayServices},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

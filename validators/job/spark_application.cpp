@@ -8,18 +8,18 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 FieldErrors check(const Review& review) {
-  if (!is_queued_here(review)) return {};
+  if (!jobs::is_queued_here(review)) return {};
   const nlohmann::json& object = review.request.object;
   FieldErrors errors;
   if (string_at(object, {"spec", "mode"}) != "cluster")
     errors.push_back(invalid("spec.mode", string_at(object, {"spec", "mode"}),
                              "only Cluster mode is supported for a kueue managed job"));
   // Another rule refuses elastic applications.
-  if (bool_at(object, {"spec", "dynamicAllocation", "enabled"}) && !is_elastic(review.settings, object))
+  if (bool_at(object, {"spec", "dynamicAllocation", "enabled"}) && !jobs::is_elastic(review.settings, object))
     errors.push_back(invalid("spec.dynamicAllocation.enabled", true,
                              "executors that Spark adds by itself would run beyond the quota; set "
                              "spec.executor.instances to what the job needs"));
@@ -35,4 +35,4 @@ extern const Validator spark_application = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

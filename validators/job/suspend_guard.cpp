@@ -6,7 +6,7 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -30,7 +30,7 @@ Obstacle queued_by_itself(const Review& review, std::string_view queue) {
 
 // Whether the Workload of the topmost controller lets a part of it run. It counts the objects that its
 // controller creates: the Jobs of a JobSet, the JobSet of a TrainJob.
-bool covers(const ManagedAncestor& ancestor, const Review& review) {
+bool covers(const jobs::ManagedAncestor& ancestor, const Review& review) {
   return review.view.is_admitted(ancestor.uid);
 }
 
@@ -38,29 +38,29 @@ bool covers(const ManagedAncestor& ancestor, const Review& review) {
 // time. If the owners do not decide whether an ancestor is managed, the job's own label or namespace decides.
 // When jobs are created, the mutators suspend all jobs except parts of others.
 std::optional<Obstacle> starts_past_the_queue(const Review& review) {
-  const JobKind* kind = enabled_kind(review);
+  const jobs::JobKind* kind = jobs::enabled_kind(review);
   const AdmissionRequest& request = review.request;
-  if (!kind || kind->suspended(request.object) || is_admitter(review)) return std::nullopt;
+  if (!kind || kind->suspended(request.object) || jobs::is_admitter(review)) return std::nullopt;
   const bool created = request.operation == Operation::kCreate;
   if (!created && !kind->suspended(request.old_object)) return std::nullopt;
   const json& before = created ? request.object : request.old_object;
   if (review.view.is_admitted(string_at(before, {"metadata", "uid"}))) return std::nullopt;
-  const MaybeAncestor ancestor = managed_ancestor(review, before);
+  const jobs::MaybeAncestor ancestor = jobs::managed_ancestor(review, before);
   if (ancestor.ok() && *ancestor) {
     if (covers(**ancestor, review)) return std::nullopt;
-    return Obstacle{"this " + request.kind + " is part of " + text_of(**ancestor) + ", which is queued",
+    return Obstacle{"this " + request.kind + " is part of " + jobs::text_of(**ancestor) + ", which is queued",
                     "it starts when its owner is admitted"};
   }
-  if (created || !is_queued_by_itself(review, before)) return std::nullopt;
-  return queued_by_itself(review, queue_name_of(before));
+  if (created || !jobs::is_queued_by_itself(review, before)) return std::nullopt;
+  return queued_by_itself(review, jobs::queue_name_of(before));
 }
 
 std::string where(const Review& review) {
-  return enabled_kind(review)->suspend_path().text();
+  return jobs::enabled_kind(review)->suspend_path().text();
 }
 
 // The value that keeps the job in its queue, for kinds that a description defines; Jobs and JobSets keep Kueue's field.
-std::string value_to_keep(const JobKind& kind) {
+std::string value_to_keep(const jobs::JobKind& kind) {
   if (find_described_kind(kind.type.group, kind.type.kind) == nullptr) return "";
   return " (" + kind.suspend_path().text() + " must stay " + (kind.suspended_when() ? "true" : "false") + ")";
 }
@@ -71,7 +71,7 @@ FieldErrors check(const Review& review) {
   if (!obstacle) return {};
   return {forbidden(where(review), obstacle->state + " and is unsuspended by muster on admission; user \"" +
                                        review.request.user.username + "\" cannot unsuspend it" +
-                                       value_to_keep(*enabled_kind(review)) + "; " + obstacle->advice)};
+                                       value_to_keep(*jobs::enabled_kind(review)) + "; " + obstacle->advice)};
 }
 
 std::vector<std::string> warn(const Review& review) {
@@ -94,4 +94,4 @@ extern const Validator suspend_guard = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -6,7 +6,7 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -16,7 +16,7 @@ using nlohmann::json;
 FieldErrors check(const Review& review) {
   const json& object = review.request.object;
   const auto text = annotation(object, kCompletionsEqualParallelismAnnotation);
-  if (!enabled_kind(review) || !text) return {};
+  if (!jobs::enabled_kind(review) || !text) return {};
   const std::string field = FieldPath("metadata.annotations").key(kCompletionsEqualParallelismAnnotation);
   const auto wanted = go_parse_bool(*text);
   if (!wanted.ok()) return {invalid(field, *text, wanted.error().message)};
@@ -45,4 +45,4 @@ extern const Validator sync_completions_format = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

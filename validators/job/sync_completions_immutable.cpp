@@ -6,7 +6,7 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -18,7 +18,7 @@ bool synchronised(const json& job) {
 
 // A run keeps the meaning of its completions.
 FieldErrors check(const Review& review) {
-  const JobKind* kind = enabled_kind(review);
+  const jobs::JobKind* kind = jobs::enabled_kind(review);
   const json& object = review.request.object;
   const json& old_object = review.request.old_object;
   if (!kind || kind->stopped(object) || kind->stopped(old_object)) return {};
@@ -36,4 +36,4 @@ extern const Validator sync_completions_immutable = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

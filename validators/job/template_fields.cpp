@@ -12,7 +12,7 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -20,14 +20,14 @@ using nlohmann::json;
 // A Job is checked by the API server itself, but not by `muster review`.
 SchemaFindings find_in(const Review& review, const json& object) {
   SchemaFindings found;
-  if (review.request.resource == batch_job.type.plural) {
+  if (review.request.resource == jobs::batch_job.type.plural) {
     if (const json* spec = find_path(object, {"spec"})) check_template("JobSpec", *spec, FieldPath("spec"), found);
     return found;
   }
-  if (review.request.resource != jobset.type.plural) {
-    const JobKind* kind = enabled_kind(review);
-    if (kind == nullptr || kind == &plain_pod) return found;
-    for (const ConstPodTemplateRef& ref : kind->read_pod_templates(object))
+  if (review.request.resource != jobs::jobset.type.plural) {
+    const jobs::JobKind* kind = jobs::enabled_kind(review);
+    if (kind == nullptr || kind == &jobs::plain_pod) return found;
+    for (const jobs::ConstPodTemplateRef& ref : kind->read_pod_templates(object))
       check_template("PodTemplateSpec", *ref.template_json, ref.path, found);
     return found;
   }
@@ -84,4 +84,4 @@ const Validator template_fields = {
     .warn = warn,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

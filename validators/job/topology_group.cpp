@@ -8,24 +8,24 @@
 #include "jobs/topology.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 // A pod set that names a group and requests a topology. Required has precedence over preferred.
 struct Member {
-  const ConstPodTemplateRef* pod_template;
+  const jobs::ConstPodTemplateRef* pod_template;
   std::optional<std::string_view> required, preferred;
 };
 using Group = std::pair<std::string_view, std::vector<Member>>;
 
 // In order of appearance.
-std::vector<Group> groups_of(const std::vector<ConstPodTemplateRef>& templates) {
+std::vector<Group> groups_of(const std::vector<jobs::ConstPodTemplateRef>& templates) {
   std::vector<Group> groups;
   std::unordered_map<std::string_view, size_t> places;
-  for (const ConstPodTemplateRef& pod_template : templates) {
-    const auto name = annotation(*pod_template.template_json, kPodSetGroupName);
-    Member member{&pod_template, annotation(*pod_template.template_json, kRequiredTopology), std::nullopt};
-    if (!member.required) member.preferred = annotation(*pod_template.template_json, kPreferredTopology);
+  for (const jobs::ConstPodTemplateRef& pod_template : templates) {
+    const auto name = annotation(*pod_template.template_json, jobs::kPodSetGroupName);
+    Member member{&pod_template, annotation(*pod_template.template_json, jobs::kRequiredTopology), std::nullopt};
+    if (!member.required) member.preferred = annotation(*pod_template.template_json, jobs::kPreferredTopology);
     if (!name || (!member.required && !member.preferred)) continue;
     const auto [place, is_new] = places.try_emplace(*name, groups.size());
     if (is_new) groups.push_back({*name, {}});
@@ -37,16 +37,17 @@ std::vector<Group> groups_of(const std::vector<ConstPodTemplateRef>& templates) 
 FieldErrors blame_all(const Group& group, const std::string& detail) {
   FieldErrors errors;
   for (const Member& member : group.second) {
-    errors.push_back(invalid(annotations_path(*member.pod_template).key(kPodSetGroupName), group.first, detail));
+    errors.push_back(
+        invalid(jobs::annotations_path(*member.pod_template).key(jobs::kPodSetGroupName), group.first, detail));
   }
   return errors;
 }
 
 // The error at each of them names the path of the other one.
 FieldError inconsistent(const Group& group, const Member& blamed, const Member& other) {
-  return {annotations_path(*blamed.pod_template), FieldErrorType::kInvalid, "",
-          "must specify '" + std::string(kRequiredTopology) + "' or '" + std::string(kPreferredTopology) +
-              "' topology consistent with '" + annotations_path(*other.pod_template).text() + "' in group '" +
+  return {jobs::annotations_path(*blamed.pod_template), FieldErrorType::kInvalid, "",
+          "must specify '" + std::string(jobs::kRequiredTopology) + "' or '" + std::string(jobs::kPreferredTopology) +
+              "' topology consistent with '" + jobs::annotations_path(*other.pod_template).text() + "' in group '" +
               std::string(group.first) + "'"};
 }
 
@@ -74,7 +75,7 @@ FieldErrors check_group(const Group& group) {
 }
 
 FieldErrors check(const Review& review) {
-  const JobKind* kind = enabled_kind(review);
+  const jobs::JobKind* kind = jobs::enabled_kind(review);
   if (!kind || !review.settings.enabled("TopologyAwareScheduling") || !kind->checks_topology_groups()) return {};
   const auto templates = kind->read_pod_templates(review.request.object);
   FieldErrors errors;
@@ -91,4 +92,4 @@ extern const Validator topology_group = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

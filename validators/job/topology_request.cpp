@@ -4,24 +4,25 @@
 #include "jobs/topology.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 // The size of a slice is compared with the pod set where the request is right
 // otherwise; of a JobSet's pod sets always.
 FieldErrors check(const Review& review) {
-  const JobKind* kind = enabled_kind(review);
+  const jobs::JobKind* kind = jobs::enabled_kind(review);
   if (!kind || !review.settings.enabled("TopologyAwareScheduling") || !kind->checks_topology_requests()) return {};
-  const auto templates = kind->read_pod_templates(review.request.object, namespace_of(review.request), review.view);
+  const auto templates =
+      kind->read_pod_templates(review.request.object, jobs::namespace_of(review.request), review.view);
   if (!templates) {
     // Outside of the queues only its own controller checks it.
-    if (!is_queued_by_itself(review, review.request.object)) return {};
+    if (!jobs::is_queued_by_itself(review, review.request.object)) return {};
     return {{"spec", FieldErrorType::kInvalid, "", "its pods cannot be counted: " + templates.error().message}};
   }
   FieldErrors errors;
-  for (const ConstPodTemplateRef& pod_template : *templates) {
-    FieldErrors found = check_topology_annotations(review.settings, pod_template);
-    if (found.empty() || kind != &batch_job) append(found, check_slice_bounds(pod_template));
+  for (const jobs::ConstPodTemplateRef& pod_template : *templates) {
+    FieldErrors found = jobs::check_topology_annotations(review.settings, pod_template);
+    if (found.empty() || kind != &jobs::batch_job) append(found, jobs::check_slice_bounds(pod_template));
     for (FieldError& error : found) error.detail += kind->where_templates_come_from();
     append(errors, std::move(found));
   }
@@ -37,4 +38,4 @@ extern const Validator topology_request = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

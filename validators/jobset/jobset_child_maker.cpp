@@ -10,19 +10,20 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 // Of the parts of other kinds (a RayJob's submitter, a TrainJob's JobSet) their own controllers are the makers.
 bool says_it_is_of_a_jobset(const Review& review) {
   const auto controller = controller_of(review.request.object);
-  return controller && find_owner_kind(*controller, review.settings) == &jobset;
+  return controller && jobs::find_owner_kind(*controller, review.settings) == &jobs::jobset;
 }
 
-std::optional<ManagedAncestor> claimed_by(const Review& review) {
-  if (!enabled_kind(review) || review.settings.admitters.empty() || is_admitter(review)) return std::nullopt;
+std::optional<jobs::ManagedAncestor> claimed_by(const Review& review) {
+  if (!jobs::enabled_kind(review) || review.settings.admitters.empty() || jobs::is_admitter(review))
+    return std::nullopt;
   if (!says_it_is_of_a_jobset(review)) return std::nullopt;
-  const MaybeAncestor ancestor = managed_ancestor(review, review.request.object);
+  const jobs::MaybeAncestor ancestor = jobs::managed_ancestor(review, review.request.object);
   // For children of other controllers see validators/job/external_child_maker.cpp.
   if (!ancestor.ok() || !*ancestor || (*ancestor)->external) return std::nullopt;
   return *ancestor;
@@ -32,7 +33,7 @@ FieldErrors check(const Review& review) {
   if (review.settings.suspend_guard != SuspendGuard::kEnforce) return {};
   const auto ancestor = claimed_by(review);
   if (!ancestor) return {};
-  return {forbidden("metadata.ownerReferences", text_of(*ancestor) +
+  return {forbidden("metadata.ownerReferences", jobs::text_of(*ancestor) +
                                                     " is queued, and muster makes its Jobs, not user \"" +
                                                     review.request.user.username + "\"; leave the controller out")};
 }
@@ -41,7 +42,7 @@ std::vector<std::string> warn(const Review& review) {
   if (review.settings.suspend_guard != SuspendGuard::kObserve) return {};
   const auto ancestor = claimed_by(review);
   if (!ancestor) return {};
-  return {"metadata.ownerReferences: " + text_of(*ancestor) +
+  return {"metadata.ownerReferences: " + jobs::text_of(*ancestor) +
           " is queued, and muster makes its Jobs; with suspendGuard: enforce this is rejected"};
 }
 
@@ -57,4 +58,4 @@ extern const Validator jobset_child_maker = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -10,7 +10,7 @@
 #include "jobs/jobset/jobset_fields.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -23,17 +23,17 @@ struct Coordinator {
 // The first error; each check makes sense only after the previous one.
 std::optional<FieldError> check_place(const json& jobset, const Coordinator& coordinator) {
   const std::string& name = coordinator.replicated_job;
-  const json* replicated_job = find_replicated_job(jobset, name);
+  const json* replicated_job = jobs::find_replicated_job(jobset, name);
   if (!replicated_job) {
     return invalid("spec.coordinator.replicatedJob", name, "coordinator replicatedJob " + name + " does not exist");
   }
   const int64_t job_index = coordinator.job_index;
-  if (job_index < 0 || job_index >= replicas_of(*replicated_job)) {
+  if (job_index < 0 || job_index >= jobs::replicas_of(*replicated_job)) {
     return invalid("spec.coordinator.jobIndex", job_index,
                    "coordinator job index " + std::to_string(job_index) + " is invalid for replicatedJob " + name);
   }
-  const std::optional<int64_t> completions = completions_of(*replicated_job);
-  if (!completions || !is_indexed(*replicated_job)) {
+  const std::optional<int64_t> completions = jobs::completions_of(*replicated_job);
+  if (!completions || !jobs::is_indexed(*replicated_job)) {
     return invalid("spec.coordinator.replicatedJob", name,
                    "job for coordinator pod must be indexed completion mode, and completions number must be set");
   }
@@ -47,11 +47,11 @@ std::optional<FieldError> check_place(const json& jobset, const Coordinator& coo
 }
 
 std::optional<FieldError> check_address(const json& jobset, const Coordinator& coordinator) {
-  const std::string name = jobset_name_or_alike(jobset);
+  const std::string name = jobs::jobset_name_or_alike(jobset);
   std::string subdomain(string_at(jobset, {"spec", "network", "subdomain"}));
   if (subdomain.empty()) subdomain = name;
-  const std::string address = pod_address(child_job_name(name, coordinator.replicated_job, coordinator.job_index),
-                                          coordinator.pod_index, subdomain);
+  const std::string address = jobs::pod_address(
+      jobs::child_job_name(name, coordinator.replicated_job, coordinator.job_index), coordinator.pod_index, subdomain);
   const std::vector<std::string> complaints = is_valid_label_value(address);
   if (complaints.empty()) return std::nullopt;
   return invalid("spec.coordinator", address,
@@ -83,4 +83,4 @@ const Validator jobset_coordinator = {
     .native_jobsets = true,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -9,13 +9,13 @@
 #include "jobs/jobset/jobset_fields.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
 
 FieldErrors check(const Review& review) {
-  const json& replicated_jobs = replicated_jobs_of(review.request.object);
+  const json& replicated_jobs = jobs::replicated_jobs_of(review.request.object);
   FieldErrors errors;
   std::set<std::string_view> listed;
   for (size_t i = 0; i < replicated_jobs.size(); ++i) {
@@ -49,4 +49,4 @@ const Validator jobset_depends_on = {
     .native_jobsets = true,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -10,7 +10,7 @@
 #include "jobs/jobset/jobset_fields.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -21,9 +21,9 @@ bool is_finished(const json& jobset) {
 }
 
 void check_change(const json& old_job, const json& job, bool finished, const FieldPath& path, FieldErrors& errors) {
-  const std::optional<int64_t> parallelism = parallelism_of(job), completions = completions_of(job);
-  const bool parallelism_changed = parallelism != parallelism_of(old_job);
-  const bool completions_changed = completions != completions_of(old_job);
+  const std::optional<int64_t> parallelism = jobs::parallelism_of(job), completions = jobs::completions_of(job);
+  const bool parallelism_changed = parallelism != jobs::parallelism_of(old_job);
+  const bool completions_changed = completions != jobs::completions_of(old_job);
   if (!parallelism_changed && !completions_changed) return;
   if (finished) {
     errors.push_back(forbidden(path,
@@ -49,10 +49,10 @@ FieldErrors check(const Review& review) {
   const bool finished = is_finished(old_object);
   FieldErrors errors;
   size_t i = 0;
-  for (const json& job : replicated_jobs_of(review.request.object)) {
+  for (const json& job : jobs::replicated_jobs_of(review.request.object)) {
     const FieldPath path = FieldPath("spec.replicatedJobs").index(i++).child("template").child("spec");
-    const json* old_job = find_replicated_job(old_object, string_at(job, {"name"}));
-    if (old_job && is_indexed(job)) check_change(*old_job, job, finished, path, errors);
+    const json* old_job = jobs::find_replicated_job(old_object, string_at(job, {"name"}));
+    if (old_job && jobs::is_indexed(job)) check_change(*old_job, job, finished, path, errors);
   }
   return errors;
 }
@@ -68,4 +68,4 @@ const Validator jobset_elastic = {
     .native_jobsets = true,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -14,7 +14,7 @@
 #include "jobs/jobset/jobset_fields.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -90,7 +90,7 @@ void check_names_are_unique(const json& rules, const FieldPath& path, FieldError
 
 // False when the gate is off: then the other rules are not checked, as in JobSet.
 bool check_restart_job(const Review& review, const json& rules, FieldErrors& errors) {
-  const auto first = std::find_if(rules.begin(), rules.end(), restarts_single_job);
+  const auto first = std::find_if(rules.begin(), rules.end(), jobs::restarts_single_job);
   if (first == rules.end()) return true;
   const FieldPath action =
       FieldPath("spec.failurePolicy.rules").index(static_cast<size_t>(first - rules.begin())).child("action");
@@ -100,9 +100,9 @@ bool check_restart_job(const Review& review, const json& rules, FieldErrors& err
                              "when RestartJob feature gate is disabled"));
     return false;
   }
-  const json& replicated_jobs = replicated_jobs_of(review.request.object);
+  const json& replicated_jobs = jobs::replicated_jobs_of(review.request.object);
   if (std::any_of(replicated_jobs.begin(), replicated_jobs.end(),
-                  [](const json& one) { return replicas_of(one) > kMostReplicasForSingleRestarts; })) {
+                  [](const json& one) { return jobs::replicas_of(one) > kMostReplicasForSingleRestarts; })) {
     errors.push_back(invalid(action, first->at("action"),
                              "JobSet cannot have a failure policy rule with RestartJob or "
                              "RestartJobAndIgnoreMaxRestarts action and a replicated job with replicas > " +
@@ -117,7 +117,7 @@ FieldErrors check(const Review& review) {
   const FieldPath path("spec.failurePolicy.rules");
   FieldErrors errors;
   if (!check_restart_job(review, rules, errors)) return errors;
-  const auto replicated_jobs = replicated_job_names_of(jobset);
+  const auto replicated_jobs = jobs::replicated_job_names_of(jobset);
   for (size_t i = 0; i < rules.size(); ++i) check_rule(rules[i], replicated_jobs, path.index(i), errors);
   check_names_are_unique(rules, path, errors);
   return errors;
@@ -134,4 +134,4 @@ const Validator jobset_failure_policy = {
     .native_jobsets = true,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -11,7 +11,7 @@
 #include "jobs/job_kind.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -151,7 +151,7 @@ FieldErrors check(const Review& review) {
   const json& object = review.request.object;
   FieldErrors errors;
   for (const Field& field : kFields) check_field(object, field.path, field, FieldPath(""), errors);
-  for (const ConstPodTemplateRef& ref : jobset.read_pod_templates(object)) {
+  for (const jobs::ConstPodTemplateRef& ref : jobs::jobset.read_pod_templates(object)) {
     const json& spec = object_at(*ref.template_json, {"spec"});
     const FieldPath path = ref.path.child("spec");
     check_containers(spec, "initContainers", path, errors);
@@ -173,4 +173,4 @@ const Validator jobset_field_types = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -13,7 +13,7 @@
 #include "jobs/jobset/jobset_text.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -28,7 +28,7 @@ void copy_member(const json& from, json& to, std::string_view key) {
 }
 
 void copy_pod_counts(const json& old_job, json& job) {
-  json* spec = make_object(job, {"template", "spec"});
+  json* spec = jobs::make_object(job, {"template", "spec"});
   if (!spec) return;
   for (const char* key : {"parallelism", "completions"}) {
     copy_member(object_at(old_job, {"template", "spec"}), *spec, key);
@@ -37,8 +37,8 @@ void copy_pod_counts(const json& old_job, json& job) {
 
 void copy_placement(const json& old_job, json& job) {
   const json& old_template = object_at(old_job, {"template", "spec", "template"});
-  json* metadata = make_object(job, {"template", "spec", "template", "metadata"});
-  json* spec = make_object(job, {"template", "spec", "template", "spec"});
+  json* metadata = jobs::make_object(job, {"template", "spec", "template", "metadata"});
+  json* spec = jobs::make_object(job, {"template", "spec", "template", "spec"});
   if (!metadata || !spec) return;
   for (const char* key : {"labels", "annotations"}) {
     copy_member(object_at(old_template, {"metadata"}), *metadata, key);
@@ -54,11 +54,11 @@ json without_allowed_changes(const Review& review) {
   const json& object = review.request.object;
   const bool elastic = review.settings.jobset_enabled(kElasticJobSetGate);
   const bool suspended = bool_at(old_object, {"spec", "suspend"}) || bool_at(object, {"spec", "suspend"});
-  json list = replicated_jobs_of(object);
+  json list = jobs::replicated_jobs_of(object);
   for (json& job : list) {
-    const json* old_job = find_replicated_job(old_object, string_at(job, {"name"}));
+    const json* old_job = jobs::find_replicated_job(old_object, string_at(job, {"name"}));
     if (!old_job) continue;
-    if (elastic && is_indexed(job)) copy_pod_counts(*old_job, job);
+    if (elastic && jobs::is_indexed(job)) copy_pod_counts(*old_job, job);
     if (suspended) copy_placement(*old_job, job);
   }
   return list;
@@ -68,11 +68,11 @@ FieldErrors check(const Review& review) {
   const json& old_object = review.request.old_object;
   const json& object = review.request.object;
   FieldErrors errors;
-  if (replicated_jobs_of(object) != replicated_jobs_of(old_object)) {
+  if (jobs::replicated_jobs_of(object) != jobs::replicated_jobs_of(old_object)) {
     const json list = without_allowed_changes(review);
-    if (!same_in_typed_api(list, replicated_jobs_of(old_object))) {
+    if (!jobs::same_in_typed_api(list, jobs::replicated_jobs_of(old_object))) {
       errors.push_back(
-          {"spec.replicatedJobs", FieldErrorType::kInvalid, print_replicated_jobs(list), "field is immutable"});
+          {"spec.replicatedJobs", FieldErrorType::kInvalid, jobs::print_replicated_jobs(list), "field is immutable"});
     }
   }
   const json* manager = find_path(object, {"spec", "managedBy"});
@@ -95,4 +95,4 @@ const Validator jobset_immutable = {
     .native_jobsets = true,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

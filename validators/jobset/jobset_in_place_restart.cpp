@@ -10,7 +10,7 @@
 #include "jobs/jobset/jobset_fields.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -34,8 +34,8 @@ void check_job(const json& replicated_job, const FieldPath& path, FieldErrors& e
     errors.push_back(invalid(path.child("podReplacementPolicy"), member_of(job, "podReplacementPolicy"),
                              who + "must be set to Failed when in-place restart is enabled"));
   }
-  const std::optional<int64_t> completions = completions_of(replicated_job);
-  if (!completions || completions != parallelism_of(replicated_job)) {
+  const std::optional<int64_t> completions = jobs::completions_of(replicated_job);
+  if (!completions || completions != jobs::parallelism_of(replicated_job)) {
     errors.push_back(invalid(path.child("completions"), member_of(job, "completions"),
                              who + "completions and parallelism must be set and equal to each other when in-place "
                                    "restart is enabled"));
@@ -44,14 +44,14 @@ void check_job(const json& replicated_job, const FieldPath& path, FieldErrors& e
 
 FieldErrors check(const Review& review) {
   const json& jobset = review.request.object;
-  if (!restarts_in_place(jobset)) return {};
+  if (!jobs::restarts_in_place(jobset)) return {};
   if (!review.settings.jobset_enabled(kInPlaceRestartGate)) {
     return {invalid("spec.failurePolicy.restartStrategy", "InPlaceRestart",
                     "InPlaceRestart restart strategy cannot be set when InPlaceRestart feature gate is disabled")};
   }
   FieldErrors errors;
   size_t i = 0;
-  for (const json& replicated_job : replicated_jobs_of(jobset)) {
+  for (const json& replicated_job : jobs::replicated_jobs_of(jobset)) {
     check_job(replicated_job, FieldPath("spec.replicatedJobs").index(i++).child("template").child("spec"), errors);
   }
   return errors;
@@ -68,4 +68,4 @@ const Validator jobset_in_place_restart = {
     .native_jobsets = true,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -13,7 +13,7 @@
 #include "jobs/jobset/jobset_fields.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -31,9 +31,9 @@ constexpr std::string_view kReason =
     "another; start all replicated jobs at once, or use Recreate or BlockingRecreate";
 
 FieldErrors closed_barriers(const json& jobset) {
-  if (!restarts_in_place(jobset)) return {};
+  if (!jobs::restarts_in_place(jobset)) return {};
   FieldErrors errors;
-  const json& replicated_jobs = replicated_jobs_of(jobset);
+  const json& replicated_jobs = jobs::replicated_jobs_of(jobset);
   const bool held = std::any_of(replicated_jobs.begin(), replicated_jobs.end(), waits_before_ready);
   if (held && replicated_jobs.size() > 1 &&
       string_at(jobset, {"spec", "startupPolicy", "startupPolicyOrder"}) == "InOrder")
@@ -43,7 +43,7 @@ FieldErrors closed_barriers(const json& jobset) {
     const FieldPath path = FieldPath("spec.replicatedJobs").index(i++).child("dependsOn");
     size_t j = 0;
     for (const json& dependency : array_at(replicated_job, {"dependsOn"})) {
-      const json* on = find_replicated_job(jobset, string_at(dependency, {"name"}));
+      const json* on = jobs::find_replicated_job(jobset, string_at(dependency, {"name"}));
       const bool ends = string_at(dependency, {"status"}) == "Complete";
       if (ends || (on != nullptr && waits_before_ready(*on)))
         errors.push_back(forbidden(path.index(j), std::string(kReason)));
@@ -54,7 +54,7 @@ FieldErrors closed_barriers(const json& jobset) {
 }
 
 FieldErrors check(const Review& review) {
-  if (is_managed_elsewhere(review.request.object)) return {};
+  if (jobs::is_managed_elsewhere(review.request.object)) return {};
   return new_errors(review, closed_barriers);
 }
 
@@ -70,4 +70,4 @@ const Validator jobset_in_place_startup = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

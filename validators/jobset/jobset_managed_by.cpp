@@ -8,7 +8,7 @@
 #include "api/meta/names.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 constexpr size_t kMaxBytes = 63;
@@ -33,4 +33,4 @@ const Validator jobset_managed_by = {
     .native_jobsets = true,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

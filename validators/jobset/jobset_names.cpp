@@ -9,7 +9,7 @@
 #include "jobs/jobset/jobset_fields.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -26,29 +26,29 @@ constexpr std::string_view kPodSuffix = "-abcde";
 
 void check_one(const std::string& jobset_name, const json& replicated_job, const FieldPath& path, FieldErrors& errors) {
   const std::string_view group = string_at(replicated_job, {"groupName"});
-  for (const std::string& complaint : dns_label_complaints(group, kGroupTooLong)) {
+  for (const std::string& complaint : jobs::dns_label_complaints(group, kGroupTooLong)) {
     errors.push_back(invalid(path.child("groupName"), group, complaint));
   }
   // The last index is the longest.
   const std::string job =
-      child_job_name(jobset_name, string_at(replicated_job, {"name"}), replicas_of(replicated_job) - 1);
-  for (const std::string& complaint : dns_label_complaints(job, kJobTooLong)) {
+      jobs::child_job_name(jobset_name, string_at(replicated_job, {"name"}), jobs::replicas_of(replicated_job) - 1);
+  for (const std::string& complaint : jobs::dns_label_complaints(job, kJobTooLong)) {
     errors.push_back(invalid(path.child("name"), job, complaint));
   }
-  const std::optional<int64_t> completions = completions_of(replicated_job);
-  if (!is_indexed(replicated_job) || !completions) return;
+  const std::optional<int64_t> completions = jobs::completions_of(replicated_job);
+  if (!jobs::is_indexed(replicated_job) || !completions) return;
   const std::string pod = job + "-" + std::to_string(*completions - 1) + std::string(kPodSuffix);
-  for (const std::string& complaint : dns_label_complaints(pod, kPodTooLong)) {
+  for (const std::string& complaint : jobs::dns_label_complaints(pod, kPodTooLong)) {
     errors.push_back(invalid(path.child("name"), job, complaint));
   }
 }
 
 FieldErrors check(const Review& review) {
   const json& jobset = review.request.object;
-  const std::string name = jobset_name_or_alike(jobset);
+  const std::string name = jobs::jobset_name_or_alike(jobset);
   FieldErrors errors;
   size_t i = 0;
-  for (const json& replicated_job : replicated_jobs_of(jobset)) {
+  for (const json& replicated_job : jobs::replicated_jobs_of(jobset)) {
     check_one(name, replicated_job, FieldPath("spec.replicatedJobs").index(i++), errors);
   }
   return errors;
@@ -65,4 +65,4 @@ const Validator jobset_names = {
     .native_jobsets = true,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

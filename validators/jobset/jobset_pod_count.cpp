@@ -9,7 +9,7 @@
 #include "jobs/size_limit.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -19,10 +19,10 @@ constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
 FieldErrors check(const Review& review) {
   FieldErrors errors;
   size_t i = 0;
-  for (const json& replicated_job : replicated_jobs_of(review.request.object)) {
+  for (const json& replicated_job : jobs::replicated_jobs_of(review.request.object)) {
     const FieldPath path = FieldPath("spec.replicatedJobs").index(i++).child("replicas");
-    const int64_t replicas = replicas_of(replicated_job);
-    const int64_t parallelism = parallelism_of(replicated_job).value_or(1);
+    const int64_t replicas = jobs::replicas_of(replicated_job);
+    const int64_t parallelism = jobs::parallelism_of(replicated_job).value_or(1);
     if (replicas * parallelism <= kMost) continue;
     errors.push_back(invalid(path, replicas,
                              "the product of replicas and parallelism must not exceed " + std::to_string(kMost) +
@@ -33,12 +33,13 @@ FieldErrors check(const Review& review) {
 
 // The allowed number can still be larger than muster's limit of running Jobs.
 std::vector<std::string> warn(const Review& review) {
-  if (is_managed_elsewhere(review.request.object)) return {};
+  if (jobs::is_managed_elsewhere(review.request.object)) return {};
   int64_t jobs = 0;
-  for (const json& replicated_job : replicated_jobs_of(review.request.object)) jobs += replicas_of(replicated_job);
-  if (jobs <= kMostJobsOfAJobSet) return {};
+  for (const json& replicated_job : jobs::replicated_jobs_of(review.request.object))
+    jobs += jobs::replicas_of(replicated_job);
+  if (jobs <= jobs::kMostJobsOfAJobSet) return {};
   return {"spec.replicatedJobs: these are " + std::to_string(jobs) + " Jobs; muster runs at most " +
-          std::to_string(kMostJobsOfAJobSet) + " of one JobSet at a time, and creates the others as those end"};
+          std::to_string(jobs::kMostJobsOfAJobSet) + " of one JobSet at a time, and creates the others as those end"};
 }
 
 }  // namespace
@@ -54,4 +55,4 @@ const Validator jobset_pod_count = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -10,7 +10,7 @@
 #include "jobs/jobset/jobset_fields.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -25,7 +25,7 @@ FieldErrors scheduling_in(const json& jobset) {
 }
 
 FieldErrors check(const Review& review) {
-  if (is_managed_elsewhere(review.request.object)) return {};
+  if (jobs::is_managed_elsewhere(review.request.object)) return {};
   return new_errors(review, scheduling_in);
 }
 
@@ -41,4 +41,4 @@ const Validator jobset_scheduling = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

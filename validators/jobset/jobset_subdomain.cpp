@@ -9,7 +9,7 @@
 #include "jobs/jobset/jobset_fields.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 FieldErrors check(const Review& review) {
@@ -20,7 +20,7 @@ FieldErrors check(const Review& review) {
     errors.push_back(invalid("spec.network.subdomain", subdomain, complaint));
   }
   for (const std::string& complaint :
-       dns_label_complaints(subdomain, ".spec.network.subdomain is too long, must be less than 63 characters")) {
+       jobs::dns_label_complaints(subdomain, ".spec.network.subdomain is too long, must be less than 63 characters")) {
     errors.push_back(invalid("spec.network.subdomain", subdomain, complaint));
   }
   return errors;
@@ -37,4 +37,4 @@ const Validator jobset_subdomain = {
     .native_jobsets = true,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -8,14 +8,14 @@
 #include "jobs/jobset/jobset_fields.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
 
 FieldErrors check(const Review& review) {
   const json& jobset = review.request.object;
-  const auto names = replicated_job_names_of(jobset);
+  const auto names = jobs::replicated_job_names_of(jobset);
   const FieldPath path("spec.successPolicy.targetReplicatedJobs");
   FieldErrors errors;
   size_t i = 0;
@@ -40,4 +40,4 @@ const Validator jobset_success_policy = {
     .native_jobsets = true,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -18,7 +18,7 @@
 #include "jobs/jobset/jobset_text.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -50,7 +50,7 @@ void check_pods(const json& replicated_jobs, const std::string& claim, FieldErro
   }
   if (mounted) return;
   errors.push_back(
-      {"spec.replicatedJobs", FieldErrorType::kInvalid, print_replicated_jobs(replicated_jobs),
+      {"spec.replicatedJobs", FieldErrorType::kInvalid, jobs::print_replicated_jobs(replicated_jobs),
        "replicatedJob containers don't have a matching volumeMount: " + claim + " from VolumeClaimPolicies"});
 }
 
@@ -60,7 +60,7 @@ void check_retention(const Review& review, const json& policy, const std::string
   const std::string_view when_deleted = string_at(policy, {"retentionPolicy", "whenDeleted"});
   if (name.empty() || when_deleted.empty() || when_deleted == "Retain") return;
   const OwnerFacts* present = review.view.owner(kPersistentVolumeClaims.group, kPersistentVolumeClaims.kind,
-                                                review.request.namespace_, claim_name(name, claim));
+                                                review.request.namespace_, jobs::claim_name(name, claim));
   if (present == nullptr) return;
   errors.push_back(invalid(path.child("retentionPolicy").child("whenDeleted"), when_deleted,
                            "retentionPolicy must be retain when PVC exists"));
@@ -68,7 +68,7 @@ void check_retention(const Review& review, const json& policy, const std::string
 
 FieldErrors check(const Review& review) {
   const json& jobset = review.request.object;
-  const size_t jobset_name_length = jobset_name_or_alike(jobset).size();
+  const size_t jobset_name_length = jobs::jobset_name_or_alike(jobset).size();
   FieldErrors errors;
   std::set<std::string> seen;
   const json& policies = array_at(jobset, {"spec", "volumeClaimPolicies"});
@@ -87,7 +87,7 @@ FieldErrors check(const Review& review) {
       if (claim.size() + 1 + jobset_name_length > kMaxClaimName) {
         errors.push_back(invalid(path, claim, "VolumeClaimPolicies template name is too long"));
       }
-      check_pods(replicated_jobs_of(jobset), claim, errors);
+      check_pods(jobs::replicated_jobs_of(jobset), claim, errors);
       check_retention(review, policies[i], claim, policy, errors);
     }
   }
@@ -105,4 +105,4 @@ const Validator jobset_volume_claims = {
     .native_jobsets = true,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -8,7 +8,7 @@
 #include "jobs/jobset/jobset_fields.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -40,4 +40,4 @@ const Validator volume_claim_namespace = {
     .origin = RuleOrigin::kSchema,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -11,7 +11,7 @@
 #include "jobs/prebuilt_workload.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -34,7 +34,7 @@ FieldErrors check_count(std::string_view text) {
                       "': group total count should be greater than zero")};
 }
 
-FieldErrors check_name(const PodGroupNameRef& name) {
+FieldErrors check_name(const jobs::PodGroupNameRef& name) {
   FieldErrors errors;
   for (std::string& complaint : is_dns1123_subdomain(name.name))
     errors.push_back(invalid(name.field, name.name, std::move(complaint)));
@@ -42,9 +42,9 @@ FieldErrors check_name(const PodGroupNameRef& name) {
 }
 
 FieldErrors check(const Review& review) {
-  if (enabled_kind(review) != &plain_pod) return {};
+  if (jobs::enabled_kind(review) != &jobs::plain_pod) return {};
   const json& pod = review.request.object;
-  const auto name = pod_group_name_of(review.settings, pod);
+  const auto name = jobs::pod_group_name_of(review.settings, pod);
   const auto count = annotation(pod, kPodGroupTotalCount);
   FieldErrors errors;
   if (!name && count) errors.push_back(incomplete(FieldPath("metadata.labels").key(kPodGroupName), "label"));
@@ -52,7 +52,7 @@ FieldErrors check(const Review& review) {
   if (!name) return errors;
   append(errors, check_name(*name));
   if (count) append(errors, check_count(*count));
-  const auto prebuilt = prebuilt_workload_name_of(review.settings, pod);
+  const auto prebuilt = jobs::prebuilt_workload_name_of(review.settings, pod);
   if (prebuilt && prebuilt->name != name->name)
     errors.push_back(invalid(prebuilt->field, prebuilt->name, "prebuilt workload and pod group should be equal"));
   return errors;
@@ -67,4 +67,4 @@ extern const Validator pod_group_fields = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

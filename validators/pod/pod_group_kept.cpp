@@ -7,7 +7,7 @@
 #include "jobs/pod/group_name.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -17,10 +17,10 @@ bool is_unretriable(const json& pod) {
 }
 
 FieldErrors check(const Review& review) {
-  if (enabled_kind(review) != &plain_pod) return {};
+  if (jobs::enabled_kind(review) != &jobs::plain_pod) return {};
   const json &before = review.request.old_object, &after = review.request.object;
-  const auto old_name = pod_group_name_of(review.settings, before);
-  const auto name = pod_group_name_of(review.settings, after);
+  const auto old_name = jobs::pod_group_name_of(review.settings, before);
+  const auto name = jobs::pod_group_name_of(review.settings, after);
   FieldErrors errors;
   if (old_name && (!name || name->name != old_name->name)) {
     errors.push_back(
@@ -42,4 +42,4 @@ extern const Validator pod_group_kept = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

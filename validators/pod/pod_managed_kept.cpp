@@ -8,13 +8,13 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
 
 FieldErrors check(const Review& review) {
-  if (enabled_kind(review) != &plain_pod || pod_has_ended(review.request.old_object)) return {};
+  if (jobs::enabled_kind(review) != &jobs::plain_pod || pod_has_ended(review.request.old_object)) return {};
   const bool was_managed = label(review.request.old_object, kManagedLabel) == kManagedLabelValue;
   if (!was_managed || label(review.request.object, kManagedLabel)) return {};
   return {forbidden(FieldPath("metadata.labels").key(kManagedLabel),
@@ -30,4 +30,4 @@ extern const Validator pod_managed_kept = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -7,13 +7,13 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
 
 FieldErrors check(const Review& review) {
-  if (enabled_kind(review) != &plain_pod) return {};
+  if (jobs::enabled_kind(review) != &jobs::plain_pod) return {};
   const auto given = label(review.request.object, kManagedLabel);
   if (!given || *given == kManagedLabelValue) return {};
   return {forbidden(FieldPath("metadata.labels").key(kManagedLabel), "managed label value can only be 'true'")};
@@ -21,8 +21,8 @@ FieldErrors check(const Review& review) {
 
 std::vector<std::string> warn(const Review& review) {
   const json& pod = review.request.object;
-  if (enabled_kind(review) != &plain_pod || annotation(pod, kSuspendingParent)) return {};
-  if (label(pod, kManagedLabel) != kManagedLabelValue || !has_enabled_controller(review.settings, pod)) return {};
+  if (jobs::enabled_kind(review) != &jobs::plain_pod || annotation(pod, kSuspendingParent)) return {};
+  if (label(pod, kManagedLabel) != kManagedLabelValue || !jobs::has_enabled_controller(review.settings, pod)) return {};
   return {"pod owner is managed by kueue, label '" + std::string(kManagedLabel) + "=" +
           std::string(kManagedLabelValue) + "' might lead to unexpected behaviour"};
 }
@@ -37,4 +37,4 @@ extern const Validator pod_managed_label = {
     .warn = warn,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

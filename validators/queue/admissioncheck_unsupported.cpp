@@ -8,7 +8,7 @@
 #include "api/meta/constants.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -36,4 +36,4 @@ const Validator admissioncheck_unsupported = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -9,7 +9,7 @@
 #include "validators/enough_errors.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -18,7 +18,7 @@ FieldErrors check(const Review& review) {
   const json& object = review.request.object;
   const json& checks = array_at(object, {"spec", "admissionChecksStrategy", "admissionChecks"});
   if (checks.empty()) return {};
-  const std::vector<std::string> known = flavor_names_of(object);
+  const std::vector<std::string> known = jobs::flavor_names_of(object);
   FieldErrors errors;
   size_t i = 0;
   for (const json& one : checks) {
@@ -47,4 +47,4 @@ const Validator clusterqueue_check_flavors = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

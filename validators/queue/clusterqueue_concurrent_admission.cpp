@@ -8,7 +8,7 @@
 #include "jobs/typed_text.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -17,8 +17,8 @@ FieldErrors check(const Review& review) {
   const json* policy = find_path(review.request.object, {"spec", "concurrentAdmissionPolicy"});
   const json* old_policy = find_path(review.request.old_object, {"spec", "concurrentAdmissionPolicy"});
   const json now = policy ? *policy : json();
-  if (same_in_typed_api(now, old_policy ? *old_policy : json())) return {};
-  return {{"spec.concurrentAdmissionPolicy", FieldErrorType::kInvalid, print_concurrent_admission(now),
+  if (jobs::same_in_typed_api(now, old_policy ? *old_policy : json())) return {};
+  return {{"spec.concurrentAdmissionPolicy", FieldErrorType::kInvalid, jobs::print_concurrent_admission(now),
            "field is immutable"}};
 }
 
@@ -32,4 +32,4 @@ const Validator clusterqueue_concurrent_admission = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -13,7 +13,7 @@
 #include "jobs/queue_fields.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -67,7 +67,7 @@ FieldErrors check(const Review& review) {
   const FieldPath all_rules("spec.flavorFungibility.fallbackStrategy.rules");
   if (rules.empty())
     return {required(all_rules, "a strategy without rules has no effect; give a rule, or leave the strategy out")};
-  const std::vector<std::string> flavors = flavor_names_of(object);
+  const std::vector<std::string> flavors = jobs::flavor_names_of(object);
   FieldErrors errors;
   std::set<std::pair<std::string_view, std::string_view>> seen;
   size_t i = 0;
@@ -94,4 +94,4 @@ const Validator clusterqueue_fallback_strategy = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

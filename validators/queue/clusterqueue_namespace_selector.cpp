@@ -7,7 +7,7 @@
 #include "api/meta/label_rules.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -27,4 +27,4 @@ const Validator clusterqueue_namespace_selector = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

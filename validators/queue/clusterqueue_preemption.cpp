@@ -7,7 +7,7 @@
 #include "jobs/queue_text.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -17,7 +17,7 @@ FieldErrors check(const Review& review) {
   if (string_at(preemption, {"reclaimWithinCohort"}) != "Never") return {};
   const json& borrow = object_at(preemption, {"borrowWithinCohort"});
   if (borrow.empty() || string_at(borrow, {"policy"}) == "Never") return {};
-  return {{"spec.preemption", FieldErrorType::kInvalid, print_preemption(preemption),
+  return {{"spec.preemption", FieldErrorType::kInvalid, jobs::print_preemption(preemption),
            "reclaimWithinCohort=Never and borrowWithinCohort.Policy!=Never"}};
 }
 
@@ -32,4 +32,4 @@ const Validator clusterqueue_preemption = {
     .origin = RuleOrigin::kSchema,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

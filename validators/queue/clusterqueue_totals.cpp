@@ -5,7 +5,7 @@
 #include "api/codec/json.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -48,4 +48,4 @@ const Validator clusterqueue_totals = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

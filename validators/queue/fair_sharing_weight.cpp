@@ -7,7 +7,7 @@
 #include "api/meta/quantity.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -37,4 +37,4 @@ const Validator fair_sharing_weight = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -7,7 +7,7 @@
 #include "api/codec/json.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 FieldErrors unsupported_in(const nlohmann::json& queue) {
@@ -32,4 +32,4 @@ const Validator localqueue_unsupported = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -8,7 +8,7 @@
 #include "api/meta/constants.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 FieldErrors unsupported_in(const nlohmann::json& job) {
@@ -34,4 +34,4 @@ const Validator multikueue_unsupported = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

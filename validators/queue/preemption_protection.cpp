@@ -14,7 +14,7 @@
 #include "api/preemption_protection.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -72,4 +72,4 @@ const Validator preemption_protection = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -8,7 +8,7 @@
 #include "api/codec/json.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -42,4 +42,4 @@ const Validator resource_groups_length = {
     .origin = RuleOrigin::kSchema,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

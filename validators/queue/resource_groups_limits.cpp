@@ -8,7 +8,7 @@
 #include "jobs/queue_fields.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -19,7 +19,7 @@ FieldErrors check(const Review& review) {
   const bool alone = string_at(object, {"spec", cohort ? "parentName" : "cohortName"}).empty();
   const char* no_others = cohort ? "must be nil when parent is empty" : "must be nil when cohort is empty";
   FieldErrors errors;
-  for (const QuotaPlace& place : quotas_of(object)) {
+  for (const jobs::QuotaPlace& place : jobs::quotas_of(object)) {
     for (const char* key : {"borrowingLimit", "lendingLimit"}) {
       const json* value = find_path(place.quota, {key});
       if (value == nullptr || value->is_null()) continue;
@@ -54,4 +54,4 @@ const Validator resource_groups_limits = {
     .in_schema = in_schema,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

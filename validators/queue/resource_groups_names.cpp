@@ -9,7 +9,7 @@
 #include "api/meta/label_rules.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -48,4 +48,4 @@ const Validator resource_groups_names = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

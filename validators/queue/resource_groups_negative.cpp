@@ -8,14 +8,14 @@
 #include "jobs/queue_fields.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
 
 FieldErrors check(const Review& review) {
   FieldErrors errors;
-  for (const QuotaPlace& place : quotas_of(review.request.object)) {
+  for (const jobs::QuotaPlace& place : jobs::quotas_of(review.request.object)) {
     for (const char* key : {"nominalQuota", "borrowingLimit", "lendingLimit"}) {
       const json* value = find_path(place.quota, {key});
       if (value == nullptr) continue;
@@ -38,4 +38,4 @@ const Validator resource_groups_negative = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

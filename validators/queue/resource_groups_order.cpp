@@ -7,14 +7,14 @@
 #include "jobs/queue_fields.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
 
 FieldErrors check(const Review& review) {
   FieldErrors errors;
-  for (const QuotaPlace& place : quotas_of(review.request.object)) {
+  for (const jobs::QuotaPlace& place : jobs::quotas_of(review.request.object)) {
     const std::string_view name = string_at(place.quota, {"name"});
     if (name != place.covered) {
       errors.push_back(invalid(place.path.child("name"), name, "must match the name in coveredResources"));
@@ -33,4 +33,4 @@ const Validator resource_groups_order = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -7,7 +7,7 @@
 #include "api/meta/label_rules.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -26,4 +26,4 @@ const Validator resourceflavor_node_labels = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

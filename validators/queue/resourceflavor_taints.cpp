@@ -10,7 +10,7 @@
 #include "jobs/queue_text.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -35,7 +35,7 @@ FieldErrors check(const Review& review) {
     }
     if (!seen.emplace(key, effect).second) {
       errors.push_back(
-          {at, FieldErrorType::kDuplicate, print_taint(taint), "taints must be unique by key and effect pair"});
+          {at, FieldErrorType::kDuplicate, jobs::print_taint(taint), "taints must be unique by key and effect pair"});
     }
     known_effects = known_effects && is_effect(effect);
   }
@@ -62,4 +62,4 @@ const Validator resourceflavor_taints = {
     .in_schema = in_schema,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

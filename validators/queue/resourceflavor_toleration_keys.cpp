@@ -7,13 +7,14 @@
 #include "jobs/queue_fields.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
 
 FieldErrors check(const Review& review) {
-  return check_toleration_keys(FieldPath("spec.tolerations"), array_at(review.request.object, {"spec", "tolerations"}));
+  return jobs::check_toleration_keys(FieldPath("spec.tolerations"),
+                                     array_at(review.request.object, {"spec", "tolerations"}));
 }
 
 }  // namespace
@@ -26,4 +27,4 @@ const Validator resourceflavor_toleration_keys = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

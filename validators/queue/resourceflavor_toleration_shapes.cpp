@@ -7,14 +7,14 @@
 #include "jobs/queue_fields.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
 
 FieldErrors check(const Review& review) {
-  return check_toleration_shapes(FieldPath("spec.tolerations"),
-                                 array_at(review.request.object, {"spec", "tolerations"}));
+  return jobs::check_toleration_shapes(FieldPath("spec.tolerations"),
+                                       array_at(review.request.object, {"spec", "tolerations"}));
 }
 
 }  // namespace
@@ -28,4 +28,4 @@ const Validator resourceflavor_toleration_shapes = {
     .origin = RuleOrigin::kSchema,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

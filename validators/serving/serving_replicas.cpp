@@ -7,7 +7,7 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -38,11 +38,11 @@ FieldErrors check_set(const json& before, const json& after) {
 }
 
 FieldErrors check(const Review& review) {
-  const JobKind* kind = enabled_kind(review);
-  if (kind != &stateful_set && kind != &leader_worker_set) return {};
-  const auto queued = is_queued(review, review.request.object);
+  const jobs::JobKind* kind = jobs::enabled_kind(review);
+  if (kind != &jobs::stateful_set && kind != &jobs::leader_worker_set) return {};
+  const auto queued = jobs::is_queued(review, review.request.object);
   if (queued && !*queued) return {};
-  if (kind == &leader_worker_set) return check_groups(review.request.object);
+  if (kind == &jobs::leader_worker_set) return check_groups(review.request.object);
   const bool updates = review.request.operation == Operation::kUpdate;
   return updates ? check_set(review.request.old_object, review.request.object) : FieldErrors();
 }
@@ -56,4 +56,4 @@ extern const Validator serving_replicas = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

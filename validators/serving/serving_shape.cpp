@@ -8,7 +8,7 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -77,13 +77,13 @@ void compare_groups(const json& before, const json& after, FieldErrors& errors) 
 }
 
 FieldErrors check(const Review& review) {
-  const JobKind* kind = enabled_kind(review);
-  if (kind != &stateful_set && kind != &leader_worker_set) return {};
+  const jobs::JobKind* kind = jobs::enabled_kind(review);
+  if (kind != &jobs::stateful_set && kind != &jobs::leader_worker_set) return {};
   const json &before = review.request.old_object, &after = review.request.object;
-  const auto queued = is_queued(review, after);
+  const auto queued = jobs::is_queued(review, after);
   if (queued && !*queued) return {};
   FieldErrors errors;
-  if (kind == &leader_worker_set)
+  if (kind == &jobs::leader_worker_set)
     compare_groups(before, after, errors);
   else
     compare_specs(FieldPath("spec.template"), object_at(before, {"spec", "template"}),
@@ -100,4 +100,4 @@ extern const Validator serving_shape = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -10,7 +10,7 @@
 #include "jobs/queue_fields.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -33,14 +33,14 @@ void check_usage(FieldErrors& errors, const FieldPath& path, const json& assignm
 
 FieldErrors check(const Review& review) {
   const json& workload = review.request.object;
-  if (!has_quota_reservation(workload)) return {};
+  if (!jobs::has_quota_reservation(workload)) return {};
   const FieldPath path{std::string(kAdmission)};
   const json* admission = find_path(workload, {"status", "admission"});
   if (admission == nullptr || !admission->is_object()) {
     return {required(path, "must be set while the QuotaReserved condition is true")};
   }
   std::set<std::string_view> known;
-  for (const json& pod_set : pod_sets_of(workload)) known.insert(string_at(pod_set, {"name"}));
+  for (const json& pod_set : jobs::pod_sets_of(workload)) known.insert(string_at(pod_set, {"name"}));
   FieldErrors errors;
   size_t i = 0;
   for (const json& assignment : array_at(*admission, {"podSetAssignments"})) {
@@ -62,4 +62,4 @@ const Validator workload_admission = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -8,7 +8,7 @@
 #include "jobs/queue_fields.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -16,8 +16,8 @@ using nlohmann::json;
 FieldErrors check(const Review& review) {
   const json& workload = review.request.object;
   const json* admission = find_path(workload, {"status", "admission"});
-  if (admission == nullptr || !admission->is_object() || !has_quota_reservation(workload)) return {};
-  if (array_at(*admission, {"podSetAssignments"}).size() == pod_sets_of(workload).size()) return {};
+  if (admission == nullptr || !admission->is_object() || !jobs::has_quota_reservation(workload)) return {};
+  if (array_at(*admission, {"podSetAssignments"}).size() == jobs::pod_sets_of(workload).size()) return {};
   return {{"status.admission.podSetAssignments", FieldErrorType::kInvalid, "",
            "podSetAssignments must have the same number of podSets as the spec"}};
 }
@@ -33,4 +33,4 @@ const Validator workload_admission_count = {
     .origin = RuleOrigin::kSchema,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

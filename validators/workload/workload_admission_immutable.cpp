@@ -9,7 +9,7 @@
 #include "jobs/typed_text.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -17,7 +17,7 @@ using nlohmann::json;
 // Where pods go within a topology is decided after the admission.
 json without_topology(const json& admission) {
   json rest = admission;
-  json* assignments = existing_array(rest, {"podSetAssignments"});
+  json* assignments = jobs::existing_array(rest, {"podSetAssignments"});
   for (size_t i = 0; assignments && i < assignments->size(); ++i) {
     if (!(*assignments)[i].is_object()) continue;
     (*assignments)[i].erase("topologyAssignment");
@@ -30,8 +30,8 @@ FieldErrors check(const Review& review) {
   const json* now = find_path(review.request.object, {"status", "admission"});
   const json* before = find_path(review.request.old_object, {"status", "admission"});
   if (!now || !before || !now->is_object() || !before->is_object() || *now == *before) return {};
-  if (same_in_typed_api(without_topology(*now), without_topology(*before))) return {};
-  return {{"status.admission", FieldErrorType::kInvalid, print_admission(*now), "field is immutable"}};
+  if (jobs::same_in_typed_api(without_topology(*now), without_topology(*before))) return {};
+  return {{"status.admission", FieldErrorType::kInvalid, jobs::print_admission(*now), "field is immutable"}};
 }
 
 }  // namespace
@@ -44,4 +44,4 @@ const Validator workload_admission_immutable = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -8,7 +8,7 @@
 #include "jobs/queue_fields.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -20,7 +20,8 @@ FieldErrors check(const Review& review) {
     const FieldPath path = FieldPath("status.admissionChecks").index(i++).child("podSetUpdates");
     size_t j = 0;
     for (const json& update : array_at(one, {"podSetUpdates"})) {
-      append(errors, check_toleration_shapes(path.index(j++).child("tolerations"), array_at(update, {"tolerations"})));
+      append(errors,
+             jobs::check_toleration_shapes(path.index(j++).child("tolerations"), array_at(update, {"tolerations"})));
     }
   }
   return errors;
@@ -37,4 +38,4 @@ const Validator workload_check_tolerations = {
     .origin = RuleOrigin::kSchema,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

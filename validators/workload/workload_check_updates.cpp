@@ -12,7 +12,7 @@
 #include "validators/enough_errors.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -25,7 +25,7 @@ FieldErrors check_update(const FieldPath& path, const json& update, const std::v
     if (known.empty()) error.detail.clear();
     errors.push_back(std::move(error));
   }
-  append(errors, check_toleration_keys(path.child("tolerations"), array_at(update, {"tolerations"})));
+  append(errors, jobs::check_toleration_keys(path.child("tolerations"), array_at(update, {"tolerations"})));
   append(errors, check_annotations(path.child("annotations"), object_at(update, {"annotations"})));
   append(errors, check_labels(path.child("nodeSelector"), object_at(update, {"nodeSelector"})));
   append(errors, check_labels(path.child("labels"), object_at(update, {"labels"})));
@@ -36,7 +36,7 @@ FieldErrors check(const Review& review) {
   const json& checks = array_at(review.request.object, {"status", "admissionChecks"});
   if (checks.empty()) return {};
   std::set<std::string> names;
-  for (const json& pod_set : pod_sets_of(review.request.object)) names.emplace(string_at(pod_set, {"name"}));
+  for (const json& pod_set : jobs::pod_sets_of(review.request.object)) names.emplace(string_at(pod_set, {"name"}));
   const std::vector<std::string> known(names.begin(), names.end());
   FieldErrors errors;
   size_t i = 0;
@@ -61,4 +61,4 @@ const Validator workload_check_updates = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -10,23 +10,23 @@
 #include "jobs/typed_text.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
 
 FieldErrors check(const Review& review) {
   FieldErrors errors;
-  const NamedItems checks(array_at(review.request.object, {"status", "admissionChecks"}));
+  const jobs::NamedItems checks(array_at(review.request.object, {"status", "admissionChecks"}));
   size_t i = 0;
   for (const json& before : array_at(review.request.old_object, {"status", "admissionChecks"})) {
     const std::string field = FieldPath("status.admissionChecks").index(i++).child("podSetUpdates");
     const json* now = checks.find(string_at(before, {"name"}));
     if (now == nullptr || string_at(before, {"state"}) != "Ready" || string_at(*now, {"state"}) != "Ready") continue;
-    if (same_in_typed_api(array_at(*now, {"podSetUpdates"}), array_at(before, {"podSetUpdates"}))) continue;
+    if (jobs::same_in_typed_api(array_at(*now, {"podSetUpdates"}), array_at(before, {"podSetUpdates"}))) continue;
     const json* updates = find_path(*now, {"podSetUpdates"});
-    errors.push_back(
-        {field, FieldErrorType::kInvalid, print_pod_set_updates(updates ? *updates : json()), "field is immutable"});
+    errors.push_back({field, FieldErrorType::kInvalid, jobs::print_pod_set_updates(updates ? *updates : json()),
+                      "field is immutable"});
   }
   return errors;
 }
@@ -41,4 +41,4 @@ const Validator workload_check_updates_frozen = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -7,7 +7,7 @@
 #include "api/codec/json.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -39,4 +39,4 @@ const Validator workload_cluster_name = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

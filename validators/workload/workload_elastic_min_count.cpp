@@ -9,14 +9,14 @@
 #include "jobs/queue_fields.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
 
 FieldErrors check(const Review& review) {
-  if (!is_elastic(review.settings, review.request.object)) return {};
-  const json& pod_sets = pod_sets_of(review.request.object);
+  if (!jobs::is_elastic(review.settings, review.request.object)) return {};
+  const json& pod_sets = jobs::pod_sets_of(review.request.object);
   const auto variable = std::count_if(pod_sets.begin(), pod_sets.end(),
                                       [](const json& pod_set) { return int_at(pod_set, {"minCount"}).has_value(); });
   if (variable == 0) return {};
@@ -33,4 +33,4 @@ const Validator workload_elastic_min_count = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

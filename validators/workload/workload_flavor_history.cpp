@@ -9,7 +9,7 @@
 #include "validators/validator.h"
 #include "validators/workload/sent_by_muster.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -45,4 +45,4 @@ const Validator workload_flavor_history = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

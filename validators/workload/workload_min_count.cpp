@@ -8,7 +8,7 @@
 #include "jobs/queue_fields.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -16,7 +16,7 @@ using nlohmann::json;
 FieldErrors check(const Review& review) {
   FieldErrors errors;
   size_t i = 0;
-  for (const json& pod_set : pod_sets_of(review.request.object)) {
+  for (const json& pod_set : jobs::pod_sets_of(review.request.object)) {
     const FieldPath path = FieldPath("spec.podSets").index(i++);
     const auto least = int_at(pod_set, {"minCount"});
     if (least && *least > int_at(pod_set, {"count"}).value_or(1)) {
@@ -37,4 +37,4 @@ const Validator workload_min_count = {
     .origin = RuleOrigin::kSchema,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

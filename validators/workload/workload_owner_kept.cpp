@@ -14,18 +14,19 @@
 #include "validators/validator.h"
 #include "validators/workload/sent_by_muster.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 bool is_run_here(const RuleSettings& settings, const OwnerReference& owner) {
-  const JobKind* kind = find_owner_kind(owner, settings);
+  const jobs::JobKind* kind = jobs::find_owner_kind(owner, settings);
   return kind != nullptr && kind->is_enabled(settings);
 }
 
 FieldErrors check(const Review& review) {
   if (is_sent_by_muster(review)) return {};
   const auto after = controller_of(review.request.object);
-  if (!after || is_run_here(review.settings, *after) || !has_quota_reservation(review.request.old_object)) return {};
+  if (!after || is_run_here(review.settings, *after) || !jobs::has_quota_reservation(review.request.old_object))
+    return {};
   const auto before = controller_of(review.request.old_object);
   if (before && before->uid == after->uid && before->kind == after->kind && before->api_version == after->api_version)
     return {};
@@ -46,4 +47,4 @@ const Validator workload_owner_kept = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

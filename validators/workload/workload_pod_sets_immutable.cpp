@@ -10,20 +10,20 @@
 #include "jobs/typed_text.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
 
 FieldErrors check(const Review& review) {
   const json& workload = review.request.object;
-  const json& before = pod_sets_of(review.request.old_object);
-  const json& now = pod_sets_of(workload);
-  if (now == before || !has_quota_reservation(review.request.old_object)) return {};
+  const json& before = jobs::pod_sets_of(review.request.old_object);
+  const json& now = jobs::pod_sets_of(workload);
+  if (now == before || !jobs::has_quota_reservation(review.request.old_object)) return {};
   if (now.size() != before.size()) {
     const json* stated = find_path(workload, {"spec", "podSets"});
-    return {
-        {"spec.podSets", FieldErrorType::kInvalid, print_pod_sets(stated ? *stated : json()), "field is immutable"}};
+    return {{"spec.podSets", FieldErrorType::kInvalid, jobs::print_pod_sets(stated ? *stated : json()),
+             "field is immutable"}};
   }
   const bool may_shrink = review.settings.enabled("ElasticJobsViaWorkloadSlices");
   FieldErrors errors;
@@ -31,9 +31,9 @@ FieldErrors check(const Review& review) {
     json pod_set = now[i];
     const auto count = int_at(pod_set, {"count"}), old_count = int_at(before[i], {"count"});
     if (may_shrink && count && old_count && *count < *old_count) pod_set["count"] = *old_count;
-    if (same_in_typed_api(pod_set, before[i])) continue;
+    if (jobs::same_in_typed_api(pod_set, before[i])) continue;
     errors.push_back({FieldPath("spec.podSets").child(std::to_string(i)), FieldErrorType::kInvalid,
-                      print_pod_sets(pod_set), "field is immutable"});
+                      jobs::print_pod_sets(pod_set), "field is immutable"});
   }
   return errors;
 }
@@ -48,4 +48,4 @@ const Validator workload_pod_sets_immutable = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -11,7 +11,7 @@
 #include "validators/enough_errors.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -19,11 +19,11 @@ using nlohmann::json;
 FieldErrors check(const Review& review) {
   const json& reclaimable = array_at(review.request.object, {"status", "reclaimablePods"});
   if (reclaimable.empty()) return {};
-  const json& pod_sets = pod_sets_of(review.request.object);
+  const json& pod_sets = jobs::pod_sets_of(review.request.object);
   std::vector<std::string> known;
   for (const json& pod_set : pod_sets) known.emplace_back(string_at(pod_set, {"name"}));
   std::sort(known.begin(), known.end());
-  const NamedItems by_name(pod_sets);
+  const jobs::NamedItems by_name(pod_sets);
   FieldErrors errors;
   for (const json& one : reclaimable) {
     if (errors.size() == kEnoughErrors) break;
@@ -55,4 +55,4 @@ const Validator workload_reclaimable_pods = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -8,18 +8,18 @@
 #include "jobs/queue_fields.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
 
 FieldErrors check(const Review& review) {
   const json& before = array_at(review.request.old_object, {"status", "reclaimablePods"});
-  if (before.empty() || !has_quota_reservation(review.request.object) ||
-      !has_quota_reservation(review.request.old_object)) {
+  if (before.empty() || !jobs::has_quota_reservation(review.request.object) ||
+      !jobs::has_quota_reservation(review.request.old_object)) {
     return {};
   }
-  const NamedItems now(array_at(review.request.object, {"status", "reclaimablePods"}));
+  const jobs::NamedItems now(array_at(review.request.object, {"status", "reclaimablePods"}));
   FieldErrors errors;
   for (const json& old_one : before) {
     const std::string_view name = string_at(old_one, {"name"});
@@ -47,4 +47,4 @@ const Validator workload_reclaimable_shrink = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -12,7 +12,7 @@
 #include "jobs/queue_fields.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -46,14 +46,15 @@ FieldErrors check(const Review& review) {
   const json& now = review.request.object;
   const json& before = review.request.old_object;
   FieldErrors errors;
-  if (has_quota_reservation(before)) check_priority_class(errors, now, before);
+  if (jobs::has_quota_reservation(before)) check_priority_class(errors, now, before);
   const std::string_view queue = string_at(now, {"spec", "queueName"});
   const std::string_view old_queue = string_at(before, {"spec", "queueName"});
-  if (has_quota_reservation(before) && has_quota_reservation(now) && !old_queue.empty() && queue != old_queue) {
+  if (jobs::has_quota_reservation(before) && jobs::has_quota_reservation(now) && !old_queue.empty() &&
+      queue != old_queue) {
     errors.push_back(unchangeable("spec.queueName", "queueName"));
   }
   const Keys limit = {"spec", "maximumExecutionTimeSeconds"};
-  if (condition_is_true(before, kAdmittedCondition) && condition_is_true(now, kAdmittedCondition) &&
+  if (jobs::condition_is_true(before, kAdmittedCondition) && jobs::condition_is_true(now, kAdmittedCondition) &&
       int_at(now, limit).value_or(0) != int_at(before, limit).value_or(0)) {
     errors.push_back(unchangeable("spec.maximumExecutionTimeSeconds", "maximumExecutionTimeSeconds"));
   }
@@ -71,4 +72,4 @@ const Validator workload_reserved_immutable = {
     .origin = RuleOrigin::kSchema,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -9,7 +9,7 @@
 #include "jobs/queue_fields.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -38,7 +38,7 @@ void check_resources(FieldErrors& errors, const FieldPath& path, const json& own
 FieldErrors check(const Review& review) {
   FieldErrors errors;
   size_t i = 0;
-  for (const json& pod_set : pod_sets_of(review.request.object)) {
+  for (const json& pod_set : jobs::pod_sets_of(review.request.object)) {
     const FieldPath path = FieldPath("spec.podSets").index(i++).child("template").child("spec");
     const json& pod = object_at(pod_set, {"template", "spec"});
     for (const char* list : {"initContainers", "containers"}) {
@@ -62,4 +62,4 @@ const Validator workload_resources = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

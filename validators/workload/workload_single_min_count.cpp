@@ -8,13 +8,13 @@
 #include "jobs/queue_fields.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
 
 FieldErrors check(const Review& review) {
-  const json& pod_sets = pod_sets_of(review.request.object);
+  const json& pod_sets = jobs::pod_sets_of(review.request.object);
   const auto variable = std::count_if(pod_sets.begin(), pod_sets.end(),
                                       [](const json& pod_set) { return int_at(pod_set, {"minCount"}).has_value(); });
   if (variable <= 1) return {};
@@ -31,4 +31,4 @@ const Validator workload_single_min_count = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

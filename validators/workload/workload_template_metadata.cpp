@@ -8,7 +8,7 @@
 #include "jobs/queue_fields.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -16,7 +16,7 @@ using nlohmann::json;
 FieldErrors check(const Review& review) {
   FieldErrors errors;
   size_t i = 0;
-  for (const json& pod_set : pod_sets_of(review.request.object)) {
+  for (const json& pod_set : jobs::pod_sets_of(review.request.object)) {
     const FieldPath path = FieldPath("spec.podSets").index(i++).child("template").child("metadata");
     const json& metadata = object_at(pod_set, {"template", "metadata"});
     append(errors, check_labels(path.child("labels"), object_at(metadata, {"labels"})));
@@ -35,4 +35,4 @@ const Validator workload_template_metadata = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

@@ -7,7 +7,7 @@
 #include "jobs/queue_fields.h"
 #include "validators/validator.h"
 
-namespace muster {
+namespace muster::validators {
 namespace {
 
 using nlohmann::json;
@@ -15,7 +15,7 @@ using nlohmann::json;
 FieldErrors check(const Review& review) {
   FieldErrors errors;
   size_t i = 0;
-  for (const json& pod_set : pod_sets_of(review.request.object)) {
+  for (const json& pod_set : jobs::pod_sets_of(review.request.object)) {
     const std::string field = FieldPath("spec.podSets").index(i++).child("topologyRequest").child("podSetSliceSize");
     const json& request = object_at(pod_set, {"topologyRequest"});
     const bool sliced = find_path(request, {"podSetSliceRequiredTopology"}) != nullptr;
@@ -39,4 +39,4 @@ const Validator workload_topology_slices = {
     .check = check,
 };
 
-}  // namespace muster
+}  // namespace muster::validators

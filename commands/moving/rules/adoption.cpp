@@ -9,7 +9,7 @@
 #include "manifests/schema.h"
 #include "runtime/kueue/kueue_presence.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 using nlohmann::json;
@@ -43,7 +43,7 @@ json record_for(const ClusterDump& state, const Component& component, const Foun
   for (const json* object : removed_objects(found)) objects.push_back(without_server_fields(*object));
   for (const json* definition : taken_definitions(state, component)) {
     const json* conversion = find_path(*definition, {"spec", "conversion"});
-    const auto name = label(*definition, kAppNameLabel);
+    const auto name = label(*definition, manifests::kAppNameLabel);
     definitions[std::string(string_at(*definition, {"metadata", "name"}))] = {
         {"conversion", conversion == nullptr ? json{{"strategy", "None"}} : *conversion},
         {"storage", storage_version(*definition)},
@@ -70,7 +70,7 @@ AdoptionStep record_step(const ClusterDump& state, const AdoptionOptions& option
                           {"metadata",
                            {{"name", name},
                             {"namespace", options.muster_namespace},
-                            {"labels", {{std::string(kAppNameLabel), kAppName}}}}},
+                            {"labels", {{std::string(manifests::kAppNameLabel), manifests::kAppName}}}}},
                           {"data", data}})};
   return step;
 }
@@ -80,14 +80,16 @@ AdoptionStep definitions_step(const ClusterDump& state, const Component& compone
                     .sentence = "take over the definitions of " + std::string(component.group) +
                                 ": no field is removed, muster's fields are added"};
   for (const json* live : taken_definitions(state, component)) {
-    const DefinedKind* own = find_defined_kind(component.group, string_at(*live, {"spec", "names", "kind"}));
+    const manifests::DefinedKind* own =
+        manifests::find_defined_kind(component.group, string_at(*live, {"spec", "names", "kind"}));
     if (own == nullptr) continue;
     const json merged = merged_definition(*live, *own->definition);
     if (merged == *live) continue;
-    step.changes.push_back(merge_patch(*live, {{"metadata",
-                                                {{"resourceVersion", string_at(*live, {"metadata", "resourceVersion"})},
-                                                 {"labels", {{std::string(kAppNameLabel), kAppName}}}}},
-                                               {"spec", {{"versions", merged["spec"]["versions"]}}}}));
+    step.changes.push_back(
+        merge_patch(*live, {{"metadata",
+                             {{"resourceVersion", string_at(*live, {"metadata", "resourceVersion"})},
+                              {"labels", {{std::string(manifests::kAppNameLabel), manifests::kAppName}}}}},
+                            {"spec", {{"versions", merged["spec"]["versions"]}}}}));
   }
   step.done = step.changes.empty();
   return step;
@@ -99,7 +101,8 @@ AdoptionStep register_step(const ClusterDump& state, const AdoptionOptions& opti
       .sentence = "register muster's webhooks: from now until muster leads, new jobs with a queue are refused"};
   const json* deployment = muster_deployment(state, options.muster_namespace);
   for (json object : options.webhooks) {
-    if (state.find("admissionregistration.k8s.io", string_at(object, {"kind"}), "", kWebhookConfigurationName))
+    if (state.find("admissionregistration.k8s.io", string_at(object, {"kind"}), "",
+                   manifests::kWebhookConfigurationName))
       continue;
     // So that Helm treats it as a part of its release.
     for (const char* key : {"meta.helm.sh/release-name", "meta.helm.sh/release-namespace"}) {
@@ -147,8 +150,8 @@ AdoptionStep unhook_step(const Component& component, const FoundComponent& found
 }
 
 bool leads(const ClusterDump& state, const AdoptionOptions& options) {
-  const json* lease = state.find("coordination.k8s.io", "Lease", options.muster_namespace, kLeaseName);
-  return lease != nullptr && is_muster_identity(string_at(*lease, {"spec", "holderIdentity"}));
+  const json* lease = state.find("coordination.k8s.io", "Lease", options.muster_namespace, manifests::kLeaseName);
+  return lease != nullptr && runtime::is_muster_identity(string_at(*lease, {"spec", "holderIdentity"}));
 }
 
 bool converts(const json& definition, const AdoptionOptions& options) {
@@ -159,13 +162,13 @@ bool converts(const json& definition, const AdoptionOptions& options) {
 }
 
 bool is_converted(std::string_view name) {
-  return std::find(kConvertedDefinitionNames.begin(), kConvertedDefinitionNames.end(), name) !=
-         kConvertedDefinitionNames.end();
+  return std::find(manifests::kConvertedDefinitionNames.begin(), manifests::kConvertedDefinitionNames.end(), name) !=
+         manifests::kConvertedDefinitionNames.end();
 }
 
 bool is_injected(const ClusterDump& state) {
   for (const char* kind : {"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}) {
-    const json* own = state.find("admissionregistration.k8s.io", kind, "", kWebhookConfigurationName);
+    const json* own = state.find("admissionregistration.k8s.io", kind, "", manifests::kWebhookConfigurationName);
     if (own == nullptr) return false;
     const json& webhooks = array_at(*own, {"webhooks"});
     if (std::any_of(webhooks.begin(), webhooks.end(), [](const json& webhook) {
@@ -289,4 +292,4 @@ std::vector<AdoptionStep> adoption_steps(const ClusterDump& state, const Adoptio
   return steps;
 }
 
-}  // namespace muster
+}  // namespace muster::commands

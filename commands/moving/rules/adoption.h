@@ -19,7 +19,7 @@
 #include "kube/resource.h"
 #include "manifests/names.h"
 
-namespace muster {
+namespace muster::commands {
 
 inline constexpr std::string_view kAdoptionRecordName = "muster-adoption";
 
@@ -45,7 +45,7 @@ struct AdoptionStep {
 };
 
 struct AdoptionOptions {
-  std::string muster_namespace{kDefaultNamespace};
+  std::string muster_namespace{manifests::kDefaultNamespace};
   bool jobset = false;  // JobSet's controller as well
   // muster's webhook configurations, to be created where they are missing.
   std::vector<nlohmann::json> webhooks{};
@@ -68,4 +68,4 @@ std::string adoption_holder(std::string_view ns);
 // The Deployment that is called muster; nullptr: it is not there.
 const nlohmann::json* muster_deployment(const ClusterDump& state, const std::string& ns);
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -6,7 +6,7 @@
 #include "commands/moving/rules/pod_trouble.h"
 #include "runtime/load_settings.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 using nlohmann::json;
@@ -18,7 +18,7 @@ constexpr const char* kOfTheProcess[] = {"apiVersion",       "kind",       "name
                                          "visibilityServer"};
 
 // Names of the settings in which two configurations of the queues differ.
-std::string differences(const Settings& kueue, const Settings& muster) {
+std::string differences(const runtime::Settings& kueue, const runtime::Settings& muster) {
   json a = kueue.configuration.kueue.effective, b = muster.configuration.kueue.effective;
   for (const char* key : kOfTheProcess) {
     a.erase(key);
@@ -50,7 +50,7 @@ void compare_settings(const ClusterDump& state, const std::string& ns, bool keep
                         "install muster as docs/migration.md says"});
     return;
   }
-  auto muster = settings_of_text(string_at(*own, {"data", "config.yaml"}), ns);
+  auto muster = runtime::settings_of_text(string_at(*own, {"data", "config.yaml"}), ns);
   if (!muster) {
     findings.push_back({Severity::kBlocker,
                         "muster-configuration",
@@ -60,7 +60,7 @@ void compare_settings(const ClusterDump& state, const std::string& ns, bool keep
     return;
   }
   if (kueue == nullptr || keep_configuration) return;
-  auto theirs = settings_of_text(string_at(*kueue, {"data", kKueueConfigKey}), ns);
+  auto theirs = runtime::settings_of_text(string_at(*kueue, {"data", kKueueConfigKey}), ns);
   if (!theirs) return;  // preflight reports this
   const std::string names = differences(*theirs, *muster);
   if (names.empty()) return;
@@ -109,7 +109,7 @@ std::vector<Finding> adoption_obstacles(const ClusterDump& state, const Adoption
   compare_settings(state, ns, keep_configuration, findings);
   if (options.jobset) {
     const json* own = muster_config_map(state, ns);
-    auto settings = settings_of_text(own == nullptr ? "" : string_at(*own, {"data", "config.yaml"}), ns);
+    auto settings = runtime::settings_of_text(own == nullptr ? "" : string_at(*own, {"data", "config.yaml"}), ns);
     if (settings && settings->configuration.muster.jobset_controller == JobSetController::kExternal)
       findings.push_back({Severity::kBlocker,
                           "jobset-external",
@@ -120,4 +120,4 @@ std::vector<Finding> adoption_obstacles(const ClusterDump& state, const Adoption
   return sorted_findings(std::move(findings));
 }
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -7,7 +7,7 @@
 #include "base/encoding.h"
 #include "manifests/schema.h"
 
-namespace muster {
+namespace muster::commands {
 
 using nlohmann::json;
 
@@ -53,7 +53,7 @@ json recorded(const ClusterDump& state, const AdoptionOptions& options, const st
 
 std::vector<const json*> taken_definitions(const ClusterDump& state, const Component& component) {
   std::vector<const json*> taken;
-  for (const DefinedKind& kind : defined_kinds()) {
+  for (const manifests::DefinedKind& kind : manifests::defined_kinds()) {
     if (string_at(*kind.definition, {"spec", "group"}) != component.group) continue;
     const json* live = state.find("apiextensions.k8s.io", "CustomResourceDefinition", "",
                                   string_at(*kind.definition, {"metadata", "name"}));
@@ -129,4 +129,4 @@ const AdoptionStep* next_step(const std::vector<AdoptionStep>& steps) {
   return nullptr;
 }
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -3,7 +3,7 @@
 
 #include "commands/moving/rules/adoption.h"
 
-namespace muster {
+namespace muster::commands {
 
 kube::Resource resource_for(const nlohmann::json& object);
 nlohmann::json without_server_fields(nlohmann::json object);
@@ -20,4 +20,4 @@ void add_scale_down(const ClusterDump& state, const std::vector<const nlohmann::
                     const std::string& title, std::vector<AdoptionStep>& steps);
 std::vector<const nlohmann::json*> pods_of(const ClusterDump& state, const nlohmann::json& deployment);
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -6,7 +6,7 @@
 #include "commands/moving/rules/adoption_parts.h"
 #include "commands/moving/rules/definitions.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 using nlohmann::json;
@@ -33,9 +33,9 @@ AdoptionStep definitions_step(const ClusterDump& state, const json& kept) {
     if (wanted["metadata"]["labels"].is_null()) wanted["metadata"]["labels"] = json::object();
     json& labels = wanted["metadata"]["labels"];
     if (was["label"].is_string())
-      labels[std::string(kAppNameLabel)] = was["label"];
+      labels[std::string(manifests::kAppNameLabel)] = was["label"];
     else
-      labels.erase(std::string(kAppNameLabel));
+      labels.erase(std::string(manifests::kAppNameLabel));
     if (wanted["spec"] == (*live)["spec"] && labels == object_at(*live, {"metadata", "labels"})) continue;
     step.changes.push_back(merge_patch(
         *live, {{"metadata",
@@ -76,7 +76,7 @@ AdoptionStep lease_step(const ClusterDump& state, const Component& component, co
 AdoptionStep own_webhooks_step(const ClusterDump& state) {
   AdoptionStep step{.name = "remove-own-webhooks", .sentence = "remove muster's webhooks"};
   for (const char* kind : {"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}) {
-    const json* own = state.find("admissionregistration.k8s.io", kind, "", kWebhookConfigurationName);
+    const json* own = state.find("admissionregistration.k8s.io", kind, "", manifests::kWebhookConfigurationName);
     if (own != nullptr) step.changes.push_back(remove(*own));
   }
   step.done = step.changes.empty();
@@ -127,4 +127,4 @@ std::vector<AdoptionStep> undo_steps(const ClusterDump& state, const AdoptionOpt
   return steps;
 }
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -5,7 +5,7 @@
 #include "base/whole_number.h"
 #include "commands/review/review_judge.h"
 
-namespace muster {
+namespace muster::commands {
 
 using nlohmann::json;
 
@@ -66,4 +66,4 @@ std::vector<int> image_version(std::string_view image) {
   return {*major, *minor};
 }
 
-}  // namespace muster
+}  // namespace muster::commands

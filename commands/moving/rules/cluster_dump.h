@@ -10,7 +10,7 @@
 
 #include "commands/moving/rules/finding.h"
 
-namespace muster {
+namespace muster::commands {
 
 class ClusterDump {
  public:
@@ -42,4 +42,4 @@ std::string object_name(const nlohmann::json& object);
 // The tag of an image as numbers: "registry/kueue:v0.17.2" is {0, 17}; nothing where it has no such form.
 std::vector<int> image_version(std::string_view image);
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -7,7 +7,7 @@
 #include "manifests/names.h"
 #include "runtime/kueue/kueue_presence.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 using nlohmann::json;
@@ -30,7 +30,7 @@ std::vector<const json*> named(const std::vector<const json*>& objects, const st
 bool is_deployment_of(const json& deployment, const Component& component) {
   const std::string_view name = string_at(deployment, {"metadata", "name"});
   if (name == component.deployment) return true;
-  return label(deployment, kAppNameLabel) == component.label && name.ends_with("controller-manager");
+  return label(deployment, manifests::kAppNameLabel) == component.label && name.ends_with("controller-manager");
 }
 
 // Every user can create a Deployment with this name in some namespace. Only an administrator can write the
@@ -56,11 +56,11 @@ const Component& kueue_component() {
   static const Component kKueue = {
       .title = "Kueue",
       .label = "kueue",
-      .deployment = kKueueAccount,
-      .lease = kKueueLeaseName,
+      .deployment = manifests::kKueueAccount,
+      .lease = manifests::kKueueLeaseName,
       .group = "kueue.x-k8s.io",
-      .mutating = {kKueueMutatingWebhooks},
-      .validating = {kKueueValidatingWebhooks},
+      .mutating = {manifests::kKueueMutatingWebhooks},
+      .validating = {manifests::kKueueValidatingWebhooks},
       .api_services = {"v1beta1.visibility.kueue.x-k8s.io", "v1beta2.visibility.kueue.x-k8s.io"}};
   return kKueue;
 }
@@ -68,11 +68,11 @@ const Component& kueue_component() {
 const Component& jobset_component() {
   static const Component kJobSet = {.title = "JobSet",
                                     .label = "jobset",
-                                    .deployment = kForeignJobSetAccount,
-                                    .lease = kForeignJobSetLease,
+                                    .deployment = manifests::kForeignJobSetAccount,
+                                    .lease = manifests::kForeignJobSetLease,
                                     .group = "jobset.x-k8s.io",
                                     .mutating = {"jobset-mutating-webhook-configuration"},
-                                    .validating = {kForeignJobSetWebhooks},
+                                    .validating = {manifests::kForeignJobSetWebhooks},
                                     .api_services = {}};
   return kJobSet;
 }
@@ -91,7 +91,8 @@ FoundComponent find_component(const ClusterDump& dump, const Component& componen
   found.validating = named(dump.of_kind(group, "ValidatingWebhookConfiguration"), component.validating);
   found.api_services = named(dump.of_kind("apiregistration.k8s.io", "APIService"), component.api_services);
   // muster's have the same names.
-  std::erase_if(found.api_services, [](const json* service) { return label(*service, kAppNameLabel) == kAppName; });
+  std::erase_if(found.api_services,
+                [](const json* service) { return label(*service, manifests::kAppNameLabel) == manifests::kAppName; });
   keep_where_webhooks_lead(found);
   for (const json* definition : dump.of_kind("apiextensions.k8s.io", "CustomResourceDefinition")) {
     if (string_at(*definition, {"spec", "group"}) == component.group) found.definitions.push_back(definition);
@@ -110,7 +111,7 @@ const json* kueue_config_map(const ClusterDump& dump) {
 
 bool is_held_by_others(const json& lease) {
   const std::string_view holder = string_at(lease, {"spec", "holderIdentity"});
-  return !holder.empty() && !is_muster_identity(holder);
+  return !holder.empty() && !runtime::is_muster_identity(holder);
 }
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -9,7 +9,7 @@
 
 #include "commands/moving/rules/cluster_dump.h"
 
-namespace muster {
+namespace muster::commands {
 
 struct Component {
   std::string_view title;       // "Kueue"
@@ -40,4 +40,4 @@ inline constexpr std::string_view kKueueConfigKey = "controller_manager_config.y
 // Whether the Lease is held by somebody who is no muster; `muster adopt` holds it in muster's name.
 bool is_held_by_others(const nlohmann::json& lease);
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -5,7 +5,7 @@
 #include "api/codec/json.h"
 #include "manifests/names.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 using nlohmann::json;
@@ -66,7 +66,7 @@ std::vector<std::string> missing_fields(const json& live, const json& own) {
 json merged_definition(const json& live, const json& own) {
   std::vector<std::string> added;
   json merged = with_fields(live, own, added);
-  merged["metadata"]["labels"][std::string(kAppNameLabel)] = kAppName;
+  merged["metadata"]["labels"][std::string(manifests::kAppNameLabel)] = manifests::kAppName;
   return merged;
 }
 
@@ -83,4 +83,4 @@ json versions_storing(const json& definition, const std::string& version) {
   return versions;
 }
 
-}  // namespace muster
+}  // namespace muster::commands

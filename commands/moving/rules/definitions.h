@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace muster {
+namespace muster::commands {
 
 // Fields of muster's definition that `live` lacks, as "v1beta2: spec.flavorFallback", in the versions that both have.
 std::vector<std::string> missing_fields(const nlohmann::json& live, const nlohmann::json& own);
@@ -21,4 +21,4 @@ std::string storage_version(const nlohmann::json& definition);
 // spec.versions with that version stored. The definition serves it.
 nlohmann::json versions_storing(const nlohmann::json& definition, const std::string& version);
 
-}  // namespace muster
+}  // namespace muster::commands

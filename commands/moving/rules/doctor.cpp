@@ -10,7 +10,7 @@
 #include "commands/moving/rules/pod_trouble.h"
 #include "runtime/kueue/kueue_presence.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 using nlohmann::json;
@@ -25,7 +25,7 @@ std::vector<const json*> muster_pods(const DoctorContext& context) {
   std::vector<const json*> pods;
   for (const json* pod : context.dump.of_kind("", "Pod")) {
     if (string_at(*pod, {"metadata", "namespace"}) == context.facts.muster_namespace &&
-        label(*pod, kAppNameLabel) == kAppName)
+        label(*pod, manifests::kAppNameLabel) == manifests::kAppName)
       pods.push_back(pod);
   }
   return pods;
@@ -87,13 +87,13 @@ void look_at_versions(const DoctorContext& context) {
 
 void look_at_lease(const DoctorContext& context) {
   const std::string& ns = context.facts.muster_namespace;
-  const json* lease = context.dump.find("coordination.k8s.io", "Lease", ns, kLeaseName);
-  const std::string name = "Lease " + ns + "/" + std::string(kLeaseName);
+  const json* lease = context.dump.find("coordination.k8s.io", "Lease", ns, manifests::kLeaseName);
+  const std::string name = "Lease " + ns + "/" + std::string(manifests::kLeaseName);
   const std::string holder(lease == nullptr ? "" : string_at(*lease, {"spec", "holderIdentity"}));
   if (holder.empty())
     return context.add(Severity::kHarm, "no-leader", {name}, "no replica leads: nothing is admitted",
                        context.kubectl() + "logs deployment/muster");
-  if (!is_muster_identity(holder))
+  if (!runtime::is_muster_identity(holder))
     return context.add(Severity::kBlocker, "lease-of-others", {name},
                        "it is held by " + holder + ", which is no replica of muster",
                        "move Kueue to another namespace, or finish the move: kubectl muster adopt");
@@ -106,7 +106,7 @@ void look_at_lease(const DoctorContext& context) {
     context.add(
         Severity::kBlocker, "lease-expired", {name},
         "its holder " + holder + " has not renewed it for " + in_seconds(since) + ", and no other replica took it",
-        context.kubectl() + "delete lease " + std::string(kLeaseName) + ", and look at the pods' logs");
+        context.kubectl() + "delete lease " + std::string(manifests::kLeaseName) + ", and look at the pods' logs");
   if (since < -kSkew)
     context.add(Severity::kChange, "clock-skew", {name},
                 "its holder's clock is " + in_seconds(-since) + " ahead of the API server's",
@@ -142,7 +142,7 @@ std::string DoctorContext::restore(const char* part, bool force) const {
   }
   return kubectl() +
          "get configmap muster-config -o jsonpath='{.data.config\\.yaml}' > config.yaml; muster manifests --only " +
-         part + " --config config.yaml" + (ns == kDefaultNamespace ? "" : " --namespace " + ns) +
+         part + " --config config.yaml" + (ns == manifests::kDefaultNamespace ? "" : " --namespace " + ns) +
          " | kubectl apply --server-side" + (force ? " --force-conflicts" : "") + " -f -";
 }
 
@@ -167,4 +167,4 @@ std::vector<Finding> doctor(const ClusterDump& dump, const DoctorFacts& facts) {
   return sorted_findings(std::move(findings));
 }
 
-}  // namespace muster
+}  // namespace muster::commands

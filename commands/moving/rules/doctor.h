@@ -9,11 +9,11 @@
 #include "commands/moving/rules/cluster_dump.h"
 #include "manifests/names.h"
 
-namespace muster {
+namespace muster::commands {
 
 // What is no object of the cluster.
 struct DoctorFacts {
-  std::string muster_namespace{kDefaultNamespace};
+  std::string muster_namespace{manifests::kDefaultNamespace};
   TimePoint now{};                        // by the clock of this machine
   std::optional<TimePoint> server_now{};  // by that of the API server, at the same moment; nullopt: not known
   std::optional<int> server_minor{};      // of Kubernetes 1.x
@@ -43,4 +43,4 @@ void doctor_process(const DoctorContext& context);   // Deployment, pods, Lease,
 void doctor_webhooks(const DoctorContext& context);  // webhooks, certificates, definitions
 void doctor_queues(const DoctorContext& context);    // queues, what they name, deletion
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -6,7 +6,7 @@
 #include "api/meta/time.h"
 #include "commands/moving/rules/doctor.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 using nlohmann::json;
@@ -94,4 +94,4 @@ void doctor_queues(const DoctorContext& context) {
   }
 }
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -8,7 +8,7 @@
 #include "commands/moving/rules/doctor.h"
 #include "manifests/schema.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 using nlohmann::json;
@@ -18,7 +18,7 @@ std::string serving_chain(const DoctorContext& context) {
   for (const json* secret : context.dump.of_kind("", "Secret")) {
     if (string_at(*secret, {"metadata", "namespace"}) != context.facts.muster_namespace) continue;
     const auto chain = base64_decode(string_at(*secret, {"data", "tls.crt"}));
-    if (chain && !chain->empty() && label(*secret, kAppNameLabel) == kAppName) return *chain;
+    if (chain && !chain->empty() && label(*secret, manifests::kAppNameLabel) == manifests::kAppName) return *chain;
   }
   return "";
 }
@@ -54,7 +54,7 @@ void look_at_client(const DoctorContext& context, const std::string& object, con
                        "it has no caBundle: the API server cannot trust muster, and the requests that it is for fail",
                        restart);
   if (chain.empty()) return;
-  if (const auto verified = verify_chain(chain, *bundle, context.facts.server_now.value_or(context.facts.now));
+  if (const auto verified = certs::verify_chain(chain, *bundle, context.facts.server_now.value_or(context.facts.now));
       !verified)
     context.add(Severity::kBlocker, "ca-mismatch", {object},
                 "its caBundle does not trust the certificate that muster serves: " + verified.error().message, restart);
@@ -62,8 +62,8 @@ void look_at_client(const DoctorContext& context, const std::string& object, con
 
 void look_at_webhooks(const DoctorContext& context, const std::string& chain) {
   for (const char* kind : {"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}) {
-    const json* own = context.dump.find("admissionregistration.k8s.io", kind, "", kWebhookConfigurationName);
-    const std::string name = std::string(kind) + " " + std::string(kWebhookConfigurationName);
+    const json* own = context.dump.find("admissionregistration.k8s.io", kind, "", manifests::kWebhookConfigurationName);
+    const std::string name = std::string(kind) + " " + std::string(manifests::kWebhookConfigurationName);
     if (own == nullptr || array_at(*own, {"webhooks"}).empty()) {
       context.add(Severity::kHarm, "webhooks-missing", {name}, "it is not there: jobs with a queue start without quota",
                   context.restore("webhooks", true));
@@ -74,7 +74,7 @@ void look_at_webhooks(const DoctorContext& context, const std::string& chain) {
   }
 }
 
-void look_at_definition(const DoctorContext& context, const DefinedKind& kind, const std::string& chain) {
+void look_at_definition(const DoctorContext& context, const manifests::DefinedKind& kind, const std::string& chain) {
   const std::string plain(string_at(*kind.definition, {"metadata", "name"}));
   const std::string name = "CustomResourceDefinition " + plain;
   const json* live = context.dump.find("apiextensions.k8s.io", "CustomResourceDefinition", "", plain);
@@ -85,7 +85,7 @@ void look_at_definition(const DoctorContext& context, const DefinedKind& kind, c
                   "it is not there, and muster does not begin without it", context.restore("crds"));
     return;
   }
-  const bool own = label(*live, kAppNameLabel) == kAppName;
+  const bool own = label(*live, manifests::kAppNameLabel) == manifests::kAppName;
   if (!string_at(*live, {"metadata", "deletionTimestamp"}).empty())
     return context.add(
         Severity::kBlocker, "definition-deleted", {name},
@@ -110,7 +110,7 @@ void look_at_definition(const DoctorContext& context, const DefinedKind& kind, c
 
 void look_at_certificate(const DoctorContext& context, const std::string& chain) {
   if (chain.empty()) return;
-  const auto facts = read_certificate(chain);
+  const auto facts = certs::read_certificate(chain);
   if (facts) return;
   context.add(Severity::kBlocker, "certificate-unreadable", {"Secret " + context.facts.muster_namespace},
               "the certificate that muster serves cannot be read: " + facts.error().message,
@@ -123,7 +123,7 @@ void doctor_webhooks(const DoctorContext& context) {
   const std::string chain = serving_chain(context);
   look_at_certificate(context, chain);
   look_at_webhooks(context, chain);
-  for (const DefinedKind& kind : defined_kinds()) look_at_definition(context, kind, chain);
+  for (const manifests::DefinedKind& kind : manifests::defined_kinds()) look_at_definition(context, kind, chain);
 }
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -8,7 +8,7 @@
 #include "api/codec/yaml.h"
 #include "base/did_you_mean.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 using nlohmann::json;
@@ -102,4 +102,4 @@ std::string print_findings(const std::vector<Finding>& findings, FindingFormat f
   return text;
 }
 
-}  // namespace muster
+}  // namespace muster::commands

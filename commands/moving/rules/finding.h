@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 
-namespace muster {
+namespace muster::commands {
 
 // From the most to the least damaging.
 enum class Severity {
@@ -39,4 +39,4 @@ Result<FindingFormat> parse_finding_format(std::string_view text);
 // `clean` is the sentence for a list without anything to be done.
 std::string print_findings(const std::vector<Finding>& findings, FindingFormat format, std::string_view clean);
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -2,7 +2,7 @@
 
 #include <string>
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 constexpr VersionedFeature kFeatures[] = {
@@ -41,4 +41,4 @@ void judge_kubernetes(std::optional<int> minor, bool with_features, std::vector<
   }
 }
 
-}  // namespace muster
+}  // namespace muster::commands

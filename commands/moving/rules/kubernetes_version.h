@@ -9,7 +9,7 @@
 
 #include "commands/moving/rules/finding.h"
 
-namespace muster {
+namespace muster::commands {
 
 // Of Kubernetes 1.x: older ones are refused by the chart, by preflight and by doctor.
 inline constexpr int kOldestMinor = 31;
@@ -26,4 +26,4 @@ std::span<const VersionedFeature> versioned_features();
 // not known, and nothing is added.
 void judge_kubernetes(std::optional<int> minor, bool with_features, std::vector<Finding>& findings);
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -4,7 +4,7 @@
 
 #include "api/codec/json.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 using nlohmann::json;
@@ -51,4 +51,4 @@ std::optional<PodTrouble> trouble_of(const json& pod) {
   return std::nullopt;
 }
 
-}  // namespace muster
+}  // namespace muster::commands

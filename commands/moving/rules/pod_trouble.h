@@ -7,7 +7,7 @@
 
 #include "commands/moving/rules/cluster_dump.h"
 
-namespace muster {
+namespace muster::commands {
 
 // Whether one of its containers runs; it need not be ready.
 bool runs(const nlohmann::json& pod);
@@ -20,4 +20,4 @@ struct PodTrouble {
 // there, a process that exits again and again. nullopt: nothing, or the container is being created.
 std::optional<PodTrouble> trouble_of(const nlohmann::json& pod);
 
-}  // namespace muster
+}  // namespace muster::commands

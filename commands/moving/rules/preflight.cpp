@@ -4,17 +4,17 @@
 #include "commands/moving/rules/components.h"
 #include "commands/moving/rules/kubernetes_version.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 // Kueue's file as muster would read it. A file that cannot be read is a finding, and preflight uses the
 // defaults.
-Settings settings_in(const ClusterDump& dump, const std::string& ns, std::vector<Finding>& findings) {
-  Settings defaults;
+runtime::Settings settings_in(const ClusterDump& dump, const std::string& ns, std::vector<Finding>& findings) {
+  runtime::Settings defaults;
   defaults.configuration = default_configuration(ns);
   const nlohmann::json* map = kueue_config_map(dump);
   if (map == nullptr) return defaults;
-  auto settings = settings_of_text(string_at(*map, {"data", kKueueConfigKey}), ns);
+  auto settings = runtime::settings_of_text(string_at(*map, {"data", kKueueConfigKey}), ns);
   if (settings) return std::move(*settings);
   findings.push_back({Severity::kBlocker,
                       "configuration-refused",
@@ -28,10 +28,10 @@ Settings settings_in(const ClusterDump& dump, const std::string& ns, std::vector
 
 std::vector<Finding> preflight(const ClusterDump& dump, const PreflightOptions& options) {
   std::vector<Finding> findings = dump.unread_findings();
-  const Settings settings =
+  const runtime::Settings settings =
       options.settings != nullptr ? *options.settings : settings_in(dump, options.muster_namespace, findings);
-  const PreflightContext context{dump, settings, rule_settings_of(settings, {}, false), options.muster_namespace,
-                                 findings};
+  const PreflightContext context{dump, settings, runtime::rule_settings_of(settings, {}, false),
+                                 options.muster_namespace, findings};
   judge_kubernetes(options.server_minor, true, findings);
   preflight_components(context);
   preflight_settings(context);
@@ -40,4 +40,4 @@ std::vector<Finding> preflight(const ClusterDump& dump, const PreflightOptions& 
   return sorted_findings(std::move(findings));
 }
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -8,12 +8,12 @@
 #include "commands/moving/rules/cluster_dump.h"
 #include "runtime/load_settings.h"
 
-namespace muster {
+namespace muster::commands {
 
 struct PreflightOptions {
-  std::string muster_namespace{kDefaultNamespace};
+  std::string muster_namespace{manifests::kDefaultNamespace};
   // muster's configuration; nullptr: Kueue's ConfigMap of the dump, or the defaults.
-  const Settings* settings = nullptr;
+  const runtime::Settings* settings = nullptr;
   std::optional<int> server_minor{};  // of Kubernetes 1.x; nullopt: not known, as with files
 };
 
@@ -23,7 +23,7 @@ std::vector<Finding> preflight(const ClusterDump& dump, const PreflightOptions& 
 // Its parts; each adds to the list.
 struct PreflightContext {
   const ClusterDump& dump;
-  const Settings& settings;
+  const runtime::Settings& settings;
   RuleSettings rules;
   std::string muster_namespace;
   std::vector<Finding>& findings;
@@ -38,4 +38,4 @@ void preflight_settings(const PreflightContext& context);
 void preflight_queues(const PreflightContext& context);
 void preflight_work(const PreflightContext& context);
 
-}  // namespace muster
+}  // namespace muster::commands

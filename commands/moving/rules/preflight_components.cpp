@@ -7,7 +7,7 @@
 #include "commands/moving/rules/preflight.h"
 #include "manifests/schema.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 using nlohmann::json;
@@ -84,7 +84,7 @@ void find_missing_definitions(const PreflightContext& context, const FoundCompon
   for (const json* definition : found.definitions)
     there.insert(std::string(string_at(*definition, {"metadata", "name"})));
   std::vector<std::string> missing;
-  for (const DefinedKind& kind : defined_kinds()) {
+  for (const manifests::DefinedKind& kind : manifests::defined_kinds()) {
     if (string_at(*kind.definition, {"spec", "group"}) != "kueue.x-k8s.io") continue;
     const std::string name(string_at(*kind.definition, {"metadata", "name"}));
     if (!there.contains(name)) missing.push_back("CustomResourceDefinition " + name);
@@ -133,4 +133,4 @@ void preflight_components(const PreflightContext& context) {
   for (const json* definition : jobset.definitions) judge_definition(context, *definition, "v1alpha2");
 }
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -8,7 +8,7 @@
 #include "commands/moving/rules/preflight.h"
 #include "commands/review/review_judge.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 using nlohmann::json;
@@ -117,4 +117,4 @@ void preflight_queues(const PreflightContext& context) {
   find_idle_kinds(context);
 }
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -5,7 +5,7 @@
 #include "commands/moving/rules/components.h"
 #include "commands/moving/rules/preflight.h"
 
-namespace muster {
+namespace muster::commands {
 
 using nlohmann::json;
 
@@ -29,11 +29,12 @@ void preflight_settings(const PreflightContext& context) {
     context.add(Severity::kBlocker, "configuration-namespace", {name + ": namespace"},
                 "muster would take " + kueue.namespace_ + " for the namespace that it runs in",
                 "remove the setting from the copy that muster reads");
-  if (kueue.leader_election.resource_name != kKueueLeaseName || !kueue.leader_election.leader_elect)
-    context.add(Severity::kBlocker, "leader-election", {name + ": leaderElection"},
-                "Kueue does not hold the Lease " + std::string(kKueueLeaseName) +
-                    ", with which muster detects that Kueue has stopped and prevents its return",
-                "set leaderElect: true and resourceName: " + std::string(kKueueLeaseName) + ", and restart Kueue");
+  if (kueue.leader_election.resource_name != manifests::kKueueLeaseName || !kueue.leader_election.leader_elect)
+    context.add(
+        Severity::kBlocker, "leader-election", {name + ": leaderElection"},
+        "Kueue does not hold the Lease " + std::string(manifests::kKueueLeaseName) +
+            ", with which muster detects that Kueue has stopped and prevents its return",
+        "set leaderElect: true and resourceName: " + std::string(manifests::kKueueLeaseName) + ", and restart Kueue");
 }
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -9,13 +9,13 @@
 #include "commands/moving/rules/preflight.h"
 #include "jobs/job_kind.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 using nlohmann::json;
 
 bool is_queued_kind(const PreflightContext& context, std::string_view api_version, std::string_view kind) {
-  const JobKind* known = find_job_kind(group_of(api_version), kind);
+  const jobs::JobKind* known = jobs::find_job_kind(group_of(api_version), kind);
   return (known != nullptr && known->is_enabled(context.rules)) || context.rules.is_external(api_version, kind);
 }
 
@@ -23,7 +23,7 @@ bool is_queued_kind(const PreflightContext& context, std::string_view api_versio
 void find_unqueued(const PreflightContext& context, const json& object) {
   const std::string_view api_version = string_at(object, {"apiVersion"}), kind = string_at(object, {"kind"});
   const std::string_view group = group_of(api_version);
-  const JobKind* known = find_job_kind(group, kind);
+  const jobs::JobKind* known = jobs::find_job_kind(group, kind);
   if (known == nullptr && find_unqueued_kind(group, kind) == nullptr) return;
   if (!label(object, kQueueNameLabel) || controller_of(object) || is_queued_kind(context, api_version, kind)) return;
   const bool offered = known != nullptr && known->is_offered();
@@ -130,4 +130,4 @@ void preflight_work(const PreflightContext& context) {
   }
 }
 
-}  // namespace muster
+}  // namespace muster::commands

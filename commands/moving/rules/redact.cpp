@@ -5,7 +5,7 @@
 
 #include "api/codec/json.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 using nlohmann::json;
@@ -82,4 +82,4 @@ std::string tar_of(const std::vector<std::pair<std::string, std::string>>& files
   return tar.append(2 * kBlock, '\0');
 }
 
-}  // namespace muster
+}  // namespace muster::commands

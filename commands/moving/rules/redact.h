@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace muster {
+namespace muster::commands {
 
 // Without values of environment variables, wherever a pod template is, without the annotation in which kubectl keeps
 // the whole object, and without CA bundles and managedFields. A Secret becomes its name.
@@ -15,4 +15,4 @@ nlohmann::json redacted(nlohmann::json object);
 // Files, by their names, as one archive (POSIX ustar). Names are shorter than 100 bytes.
 std::string tar_of(const std::vector<std::pair<std::string, std::string>>& files);
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -7,7 +7,7 @@
 
 #include "server/page_files.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 using nlohmann::json;
@@ -89,7 +89,8 @@ TEST_CASE("dashboard: the page has no script and no style of its own") {
   CHECK(page.find("<script>") == std::string::npos);
   CHECK(page.find("<style") == std::string::npos);
   CHECK(page.find("http") == std::string::npos);
-  for (const HttpHeader& header : page_headers()) CHECK(header.value.find("unsafe") == std::string_view::npos);
+  for (const server::HttpHeader& header : server::page_headers())
+    CHECK(header.value.find("unsafe") == std::string_view::npos);
 }
 
 TEST_CASE("dashboard: a list is asked for with its parameters, and says what it does not know") {
@@ -131,4 +132,4 @@ TEST_CASE("dashboard: one object is explained, and only by names that objects ca
   CHECK(source.explained.size() == 1);
 }
 
-}  // namespace muster
+}  // namespace muster::commands

@@ -8,7 +8,7 @@
 
 #include "api/meta/constants.h"
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 using nlohmann::json;
@@ -133,4 +133,4 @@ TEST_CASE("explain locally: without the object's own kind there is no answer") {
 }
 
 }  // namespace
-}  // namespace muster
+}  // namespace muster::commands

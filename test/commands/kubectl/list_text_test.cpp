@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace muster {
+namespace muster::commands {
 namespace {
 
 using nlohmann::json;
@@ -160,4 +160,4 @@ TEST_CASE("list text: formats") {
 }
 
 }  // namespace
-}  // namespace muster
+}  // namespace muster::commands

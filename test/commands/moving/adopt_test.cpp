@@ -4,6 +4,7 @@
 #include "test/commands/moving/adopt_world.h"
 
 using namespace muster;
+using namespace muster::commands;
 using namespace muster::test;
 using namespace std::chrono_literals;
 using nlohmann::json;
@@ -14,12 +15,12 @@ TEST_CASE("adopt: Kueue is replaced, what is stored is rewritten and no field of
   INFO(world.out.str() << world.err.str());
   REQUIRE(code == 0);
   CHECK(world.at(kKueue)["spec"]["replicas"] == 0);
-  CHECK(is_muster_identity(string_at(world.at(kKueueLease), {"spec", "holderIdentity"})));
+  CHECK(runtime::is_muster_identity(string_at(world.at(kKueueLease), {"spec", "holderIdentity"})));
   CHECK(int_at(world.at(kKueueLease), {"spec", "leaseDurationSeconds"}) > 1'000'000'000);
   CHECK_FALSE(world.there(kHooks + "mutatingwebhookconfigurations/kueue-mutating-webhook-configuration"));
   CHECK_FALSE(world.there("/apis/apiregistration.k8s.io/v1/apiservices/v1beta2.visibility.kueue.x-k8s.io"));
   CHECK(world.there(kOwnApiService));  // by its label: it has a name of Kueue's
-  for (const DefinedKind& kind : defined_kinds()) {
+  for (const manifests::DefinedKind& kind : manifests::defined_kinds()) {
     if (kind.definition->at("spec").at("group") != "kueue.x-k8s.io") continue;
     const json& live = world.at(kDefinitions + kind.definition->at("metadata").at("name").get<std::string>());
     INFO(live["metadata"]["name"]);
@@ -86,7 +87,7 @@ TEST_CASE("adopt: undo puts everything back, from wherever the move was interrup
     CHECK_FALSE(world.there(kHooks + "validatingwebhookconfigurations/muster"));
     CHECK_FALSE(world.there(kRecord));
     const auto holder = string_at(world.at(kKueueLease), {"spec", "holderIdentity"});
-    CHECK((holder.empty() || !is_muster_identity(holder)));
+    CHECK((holder.empty() || !runtime::is_muster_identity(holder)));
     for (const auto& [path, was] : before) {
       const json& now = world.at(path);
       INFO(path);
@@ -206,7 +207,7 @@ TEST_CASE("adopt: a Kueue that does not end holds the move up, before anything o
   CHECK(world.err.str().find("this took longer than --timeout: wait until the last pod of Kueue has ended") !=
         std::string::npos);
   CHECK(world.there(kHooks + "validatingwebhookconfigurations/kueue-validating-webhook-configuration"));
-  CHECK_FALSE(is_muster_identity(string_at(world.at(kKueueLease), {"spec", "holderIdentity"})));
+  CHECK_FALSE(runtime::is_muster_identity(string_at(world.at(kKueueLease), {"spec", "holderIdentity"})));
   world.stubborn = false;
   CHECK(world.adopt() == 0);
 }
@@ -256,7 +257,7 @@ TEST_CASE("adopt: JobSet's controller stays unless it is asked for, and then mus
   CHECK(world.at(kJobSet)["spec"]["replicas"] == 0);
   CHECK(label(world.at(kDefinitions + "jobsets.jobset.x-k8s.io"), "app.kubernetes.io/name") == "muster");
   CHECK_FALSE(world.there(kHooks + "validatingwebhookconfigurations/jobset-validating-webhook-configuration"));
-  CHECK(is_muster_identity(
+  CHECK(runtime::is_muster_identity(
       string_at(world.at("/apis/coordination.k8s.io/v1/namespaces/jobset-system/leases/6d4f6a47.jobset.x-k8s.io"),
                 {"spec", "holderIdentity"})));
   const json& annotations = world.at(kMuster)["spec"]["template"]["metadata"]["annotations"];

@@ -90,7 +90,7 @@ inline json kueues_definition(json own) {
 class World {
  public:
   explicit World(bool jobset = false) {
-    for (json definition : manifests(ManifestSet::kCrds, {})) {
+    for (json definition : manifests::manifests(manifests::ManifestSet::kCrds, {})) {
       const std::string name = definition["metadata"]["name"];
       if (definition["spec"]["group"] == "kueue.x-k8s.io")
         cluster.put(kDefinitions + name, kueues_definition(definition));
@@ -128,14 +128,14 @@ class World {
     cluster.after_write = [this](FakeCluster&) { check(); };
   }
 
-  int adopt(AdoptFlags flags = {}) {
+  int adopt(commands::AdoptFlags flags = {}) {
     out.str("");
     err.str("");
     flags.timeout = 1min;
-    return adopt_in(cluster, flags, {clock_, sleeper_, [] { return 0.5; }}, {in, out, err});
+    return commands::adopt_in(cluster, flags, {clock_, sleeper_, [] { return 0.5; }}, {in, out, err});
   }
   int undo() {
-    AdoptFlags flags;
+    commands::AdoptFlags flags;
     flags.undo = true;
     return adopt(flags);
   }
@@ -186,7 +186,7 @@ class World {
   bool muster_waits() {
     return hooked("kueue-validating-webhook-configuration") ||
            there(kHooks + "mutatingwebhookconfigurations/kueue-mutating-webhook-configuration") ||
-           !is_muster_identity(string_at(at(kKueueLease), {"spec", "holderIdentity"}));
+           !runtime::is_muster_identity(string_at(at(kKueueLease), {"spec", "holderIdentity"}));
   }
 
   void scale(const char* deployment, const std::string& pod, const std::string& app) {
@@ -226,7 +226,7 @@ class World {
     const bool kueues = hooked("kueue-validating-webhook-configuration"), own = hooked("muster");
     CHECK_MESSAGE((kueues || own), "a job could start without quota");
     const bool kueue_leads =
-        there(kKueuePod) && !is_muster_identity(string_at(at(kKueueLease), {"spec", "holderIdentity"}));
+        there(kKueuePod) && !runtime::is_muster_identity(string_at(at(kKueueLease), {"spec", "holderIdentity"}));
     const bool muster_leads = there(kMusterPod) && !muster_waits();
     CHECK_MESSAGE(!(kueue_leads && muster_leads), "two schedulers decide");
   }

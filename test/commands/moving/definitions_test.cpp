@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 using namespace muster;
+using namespace muster::commands;
 using nlohmann::json;
 
 TEST_CASE("definitions: fields are added below properties and items, and nothing that is there changes") {

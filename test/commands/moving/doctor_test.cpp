@@ -14,6 +14,7 @@
 #include "test/commands/moving/fake_cluster.h"
 
 using namespace muster;
+using namespace muster::commands;
 using namespace std::chrono_literals;
 using nlohmann::json;
 
@@ -29,13 +30,13 @@ json service_to(const std::string& service, const std::string& bundle) {
 class Clinic {
  public:
   Clinic() {
-    const Validity validity{kNow - 1h, kNow + 24h};
-    const auto authority = make_authority("muster", validity);
+    const certs::Validity validity{kNow - 1h, kNow + 24h};
+    const auto authority = certs::make_authority("muster", validity);
     REQUIRE(authority.ok());
-    const auto leaf = make_leaf(*authority, service_names("muster-webhook", "muster-system"), validity);
+    const auto leaf = certs::make_leaf(*authority, certs::service_names("muster-webhook", "muster-system"), validity);
     REQUIRE(leaf.ok());
     bundle = authority->certificate;
-    for (const json& object : manifests(ManifestSet::kAll, {})) put(object);
+    for (const json& object : manifests::manifests(manifests::ManifestSet::kAll, {})) put(object);
     for (auto& [key, object] : objects) {
       if (object["kind"].get<std::string>().ends_with("WebhookConfiguration")) {
         for (json& webhook : object["webhooks"]) webhook["clientConfig"] = service_to("muster-webhook", bundle);
@@ -153,7 +154,7 @@ TEST_CASE("doctor: each illness has its severity and a command") {
        "rollout restart"},
       {"ca-mismatch", Severity::kBlocker,
        [](Clinic& c) {
-         const auto other = make_authority("muster", {kNow - 1h, kNow + 1h});
+         const auto other = certs::make_authority("muster", {kNow - 1h, kNow + 1h});
          c.at("CustomResourceDefinition/workloads.kueue.x-k8s.io")["spec"]["conversion"]["webhook"]["clientConfig"] =
              service_to("muster-conversion-service", other->certificate);
        },

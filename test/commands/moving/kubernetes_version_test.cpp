@@ -10,6 +10,7 @@
 #include "test/support/files.h"
 
 using namespace muster;
+using namespace muster::commands;
 namespace fs = std::filesystem;
 
 namespace {

@@ -17,6 +17,7 @@
 #include "test/support/temporary_file.h"
 
 using namespace muster;
+using namespace muster::commands;
 using nlohmann::json;
 
 namespace {
@@ -31,7 +32,7 @@ ClusterDump dump_of(const std::string& yaml) {
 
 ClusterDump kueue_definitions() {
   ClusterDump dump;
-  for (json& definition : manifests(ManifestSet::kCrds, {})) {
+  for (json& definition : manifests::manifests(manifests::ManifestSet::kCrds, {})) {
     if (definition["spec"]["group"] == "kueue.x-k8s.io") dump.add(definition);
   }
   return dump;
@@ -195,7 +196,7 @@ TEST_CASE("preflight: each danger has its severity, its object and a sentence") 
 
 TEST_CASE("preflight: a cluster of muster's own definitions and plain queues is clean") {
   ClusterDump dump = kueue_definitions();
-  for (const json& sample : manifests(ManifestSet::kSamples, {})) {
+  for (const json& sample : manifests::manifests(manifests::ManifestSet::kSamples, {})) {
     if (sample["kind"] != "AdmissionCheck") dump.add(sample);
   }
   const auto findings = found(dump);

@@ -13,6 +13,7 @@
 #include "test/support/temporary_file.h"
 
 using namespace muster;
+using namespace muster::commands;
 using nlohmann::json;
 
 namespace {

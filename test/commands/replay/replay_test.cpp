@@ -13,6 +13,7 @@
 #include "test/engine/recording/recorded_loop.h"
 
 using namespace muster;
+using namespace muster::commands;
 using namespace muster::test;
 using nlohmann::json;
 
@@ -32,12 +33,13 @@ Printed replay_of(const std::string& text, SimulateOptions options = {}) {
 }
 
 std::string recorded_text() {
-  const auto settings = settings_of_texts({}, {}, "muster-system");
+  const auto settings = runtime::settings_of_texts({}, {}, "muster-system");
   REQUIRE(settings.ok());
-  const EngineSurroundings surroundings{.own_namespace = "muster-system", .keep_webhook_configurations = false};
+  const runtime::EngineSurroundings surroundings{.own_namespace = "muster-system",
+                                                 .keep_webhook_configurations = false};
   TextRecorder recorder(
-      {.version = "0.0.9", .commit = "abc", .settings = recorded_settings(*settings, {}, surroundings)});
-  RecordedLoop loop(recorder, engine_settings_of(*settings, surroundings));
+      {.version = "0.0.9", .commit = "abc", .settings = runtime::recorded_settings(*settings, {}, surroundings)});
+  RecordedLoop loop(recorder, runtime::engine_settings_of(*settings, surroundings));
   for (const char* name : {"a", "b", "c"}) {
     loop.add_workload(name);
     loop.answer();

@@ -14,6 +14,7 @@
 #include "commands/review/review.h"
 
 using namespace muster;
+using namespace muster::commands;
 using nlohmann::json;
 
 namespace {

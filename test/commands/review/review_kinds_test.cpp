@@ -7,6 +7,7 @@
 #include "test/support/temporary_file.h"
 
 using namespace muster;
+using namespace muster::commands;
 using muster::test::TemporaryFile;
 
 namespace {

@@ -12,6 +12,7 @@
 #include "test/support/temporary_file.h"
 
 using namespace muster;
+using namespace muster::commands;
 using muster::test::TemporaryFolder;
 using nlohmann::json;
 

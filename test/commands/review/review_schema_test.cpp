@@ -12,6 +12,7 @@
 #include "test/support/temporary_file.h"
 
 using namespace muster;
+using namespace muster::commands;
 using nlohmann::json;
 
 namespace {
@@ -146,10 +147,11 @@ TEST_CASE("review: JobSets of another controller have that controller's schema")
 
 TEST_CASE("review: every sample is allowed, in both versions of the queue API") {
   std::string newer, older;
-  ManifestOptions without_older;
+  manifests::ManifestOptions without_older;
   without_older.serves_v1beta1 = false;
-  for (const json& sample : manifests(ManifestSet::kSamples, {})) newer += "---\n" + write_yaml(sample);
-  for (json sample : manifests(ManifestSet::kSamples, without_older)) {
+  for (const json& sample : manifests::manifests(manifests::ManifestSet::kSamples, {}))
+    newer += "---\n" + write_yaml(sample);
+  for (json sample : manifests::manifests(manifests::ManifestSet::kSamples, without_older)) {
     CHECK(string_at(sample, {"apiVersion"}) != "kueue.x-k8s.io/v1beta1");
     if (string_at(sample, {"apiVersion"}) == "kueue.x-k8s.io/v1beta2") {
       const std::string_view kind = string_at(sample, {"kind"});

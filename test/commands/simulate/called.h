@@ -70,7 +70,7 @@ inline Answer simulate(std::vector<std::string> arguments, const std::string& in
   std::istringstream in(input);
   std::ostringstream out, err;
   arguments.insert(arguments.begin(), "simulate");
-  const int code = run_command_line(arguments, {in, out, err});
+  const int code = commands::run_command_line(arguments, {in, out, err});
   return {code, out.str(), err.str()};
 }
 

@@ -10,6 +10,7 @@
 #include "test/simulation/what_if/scenarios.h"
 
 using namespace muster;
+using namespace muster::commands;
 using namespace muster::test;
 using nlohmann::json;
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 using namespace muster;
+using namespace muster::engine;
 using namespace std::chrono_literals;
 
 namespace {
@@ -15,7 +16,7 @@ MonotonicTime at(Duration time) {
 }
 
 Event numbered(uint64_t id) {
-  return WriteFinished{.id = id, .outcome = WriteOutcome::kDone};
+  return WriteFinished{.id = id, .outcome = reconcilers::WriteOutcome::kDone};
 }
 
 // The numbers of a batch; 0: a tick.

@@ -5,6 +5,7 @@
 #include "engine/engine.h"
 
 using namespace muster;
+using namespace muster::engine;
 using nlohmann::json;
 
 namespace {

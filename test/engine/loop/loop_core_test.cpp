@@ -16,6 +16,7 @@
 #include "test/support/hand_clock.h"
 
 using namespace muster;
+using namespace muster::engine;
 using namespace muster::test;
 using namespace std::chrono_literals;
 using nlohmann::json;
@@ -34,25 +35,27 @@ TypedObject job(const std::string& name, uint64_t version, json annotations = js
 }
 
 // Wants every Job to have the annotation `seen`; Jobs that are called "late-..." give way to others.
-Plan mark(const ObjectKey& target, const ReconcileContext& context) {
+reconcilers::Plan mark(const ObjectKey& target, const reconcilers::ReconcileContext& context) {
   const Job* found = context.state.job(target.ns, target.name);
   if (found == nullptr || !found->meta.annotation("seen").empty()) return {};
-  Write write{.verb = Verb::kPatch, .target = target, .body = {{"metadata", {{"annotations", {{"seen", "yes"}}}}}}};
+  reconcilers::Write write{.verb = reconcilers::Verb::kPatch,
+                           .target = target,
+                           .body = {{"metadata", {{"annotations", {{"seen", "yes"}}}}}}};
   write.gives_way = target.name.starts_with("late-");
   return {.writes = {std::move(write)}};
 }
-void requests_for_jobs(const ClusterState&, const TypedObject& object, std::vector<ObjectKey>& keys) {
+void requests_for_jobs(const state::ClusterState&, const TypedObject& object, std::vector<ObjectKey>& keys) {
   if (std::holds_alternative<JobPtr>(object)) keys.push_back(key_of(object));
 }
-Plan fails(const ObjectKey& key, const ReconcileContext& context) {
+reconcilers::Plan fails(const ObjectKey& key, const reconcilers::ReconcileContext& context) {
   const Job* found = context.state.job(key.ns, key.name);
   if (found != nullptr && found->meta.name == "bad") throw std::runtime_error("a bad Job");
   return {};
 }
 
-const Reconciler kMark{.name = "mark", .requests_for = requests_for_jobs, .reconcile = mark};
-const Reconciler kFails{.name = "fails", .requests_for = requests_for_jobs, .reconcile = fails};
-const Reconciler* const kTable[] = {&kFails, &kMark};
+const reconcilers::Reconciler kMark{.name = "mark", .requests_for = requests_for_jobs, .reconcile = mark};
+const reconcilers::Reconciler kFails{.name = "fails", .requests_for = requests_for_jobs, .reconcile = fails};
+const reconcilers::Reconciler* const kTable[] = {&kFails, &kMark};
 
 // What runtime/ does with threads, by hand.
 struct Loop {
@@ -84,13 +87,14 @@ struct Loop {
     while (auto command = outbox.take()) sent.push_back(*std::move(command));
   }
   // The oldest that is under way.
-  Command answer(WriteOutcome outcome) {
+  Command answer(reconcilers::WriteOutcome outcome) {
     REQUIRE_FALSE(sent.empty());
     Command command = std::move(sent.front());
     sent.pop_front();
     REQUIRE(outbox.finish(command.id));
     WriteFinished finished{command.id, outcome};
-    if (outcome == WriteOutcome::kDone) finished.object = job(command.write.target.name, ++version, {{"seen", "yes"}});
+    if (outcome == reconcilers::WriteOutcome::kDone)
+      finished.object = job(command.write.target.name, ++version, {{"seen", "yes"}});
     post(std::move(finished));
     return command;
   }
@@ -213,7 +217,7 @@ TEST_CASE("loop: each Job is written once, and its key waits for the answer") {
   CHECK(loop.last.commands.writes.empty());
   std::multiset<std::string> written;
   for (int rounds = 0; rounds < 20 && !loop.sent.empty(); ++rounds) {
-    written.insert(loop.answer(WriteOutcome::kDone).write.target.name);
+    written.insert(loop.answer(reconcilers::WriteOutcome::kDone).write.target.name);
     loop.turn();
     loop.send();
   }
@@ -236,7 +240,7 @@ TEST_CASE("loop: writes that give way leave connections to others, however many 
   // In the end all of them are written.
   std::set<std::string> written;
   for (int rounds = 0; rounds < 5000 && written.size() < 51; ++rounds) {
-    if (!loop.sent.empty()) written.insert(loop.answer(WriteOutcome::kDone).write.target.name);
+    if (!loop.sent.empty()) written.insert(loop.answer(reconcilers::WriteOutcome::kDone).write.target.name);
     loop.turn();
     loop.send();
     CHECK(loop.sent_to("late-") <= GivingWay::kAtATime);
@@ -255,8 +259,8 @@ TEST_CASE("loop: a replica that loses leadership drops what is planned, and plan
   const auto ended = loop.outbox.end_leadership();
   CHECK(ended.under_way == std::vector<uint64_t>{loop.sent.front().id});
   CHECK(ended.dropped.size() == 2);
-  for (const uint64_t id : ended.dropped) loop.post(WriteFinished{id, WriteOutcome::kFailed});
-  loop.answer(WriteOutcome::kFailed);
+  for (const uint64_t id : ended.dropped) loop.post(WriteFinished{id, reconcilers::WriteOutcome::kFailed});
+  loop.answer(reconcilers::WriteOutcome::kFailed);
   REQUIRE(loop.turn());
   CHECK(loop.last.commands.writes.empty());
   loop.clock.pass(5min);
@@ -277,7 +281,7 @@ TEST_CASE("loop: an answer that comes after the leadership of its write has ende
   loop.post(LeadershipChanged{false});
   REQUIRE(loop.turn());
   // The API server had done it.
-  loop.answer(WriteOutcome::kDone);
+  loop.answer(reconcilers::WriteOutcome::kDone);
   REQUIRE(loop.turn());
   const Job* known = loop.core.engine().state().job("team-a", "one");
   REQUIRE(known != nullptr);

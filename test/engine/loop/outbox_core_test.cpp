@@ -9,6 +9,7 @@
 #include <vector>
 
 using namespace muster;
+using namespace muster::engine;
 using namespace std::chrono_literals;
 
 namespace {
@@ -18,7 +19,7 @@ MonotonicTime at(Duration time) {
 }
 
 Command command(uint64_t id, bool needs_leadership = true, const std::string& name = "train") {
-  return {id, {.verb = Verb::kPatch, .target = {&kJobs, "team-a", name}}, needs_leadership};
+  return {id, {.verb = reconcilers::Verb::kPatch, .target = {&kJobs, "team-a", name}}, needs_leadership};
 }
 
 // All that can be taken now.

@@ -5,11 +5,12 @@
 #include <nlohmann/json.hpp>
 
 using namespace muster;
+using namespace muster::engine;
 using nlohmann::json;
 
 namespace {
 
-const Command kPatched{.id = 7, .write = {.verb = Verb::kPatch, .target = {&kJobs, "team-a", "train"}}};
+const Command kPatched{.id = 7, .write = {.verb = reconcilers::Verb::kPatch, .target = {&kJobs, "team-a", "train"}}};
 
 json metadata(const char* version) {
   return {{"namespace", "team-a"}, {"name", "train"}, {"resourceVersion", version}};
@@ -21,7 +22,7 @@ TEST_CASE("write answer: the object that the API server sends is taken as it is"
   const ReadAnswer answer =
       answer_of_done(kPatched, {{"apiVersion", "batch/v1"}, {"kind", "Job"}, {"metadata", metadata("12")}});
   CHECK(answer.finished.id == 7);
-  CHECK(answer.finished.outcome == WriteOutcome::kDone);
+  CHECK(answer.finished.outcome == reconcilers::WriteOutcome::kDone);
   CHECK(answer.finished.version == 0);
   CHECK_FALSE(answer.breakage);
   REQUIRE(answer.finished.object);
@@ -31,7 +32,7 @@ TEST_CASE("write answer: the object that the API server sends is taken as it is"
 TEST_CASE("write answer: of metadata alone the version counts, and the watch shows the rest") {
   const ReadAnswer answer = answer_of_done(
       kPatched, {{"apiVersion", "meta.k8s.io/v1"}, {"kind", "PartialObjectMetadata"}, {"metadata", metadata("13")}});
-  CHECK(answer.finished.outcome == WriteOutcome::kDone);
+  CHECK(answer.finished.outcome == reconcilers::WriteOutcome::kDone);
   CHECK_FALSE(answer.finished.object);
   CHECK(answer.finished.version == 13);
 }
@@ -40,7 +41,7 @@ TEST_CASE("write answer: an object that is gone leaves a Status or nothing") {
   for (const json& body : {json{{"kind", "Status"}, {"status", "Success"}, {"metadata", metadata("14")}}, json()}) {
     INFO(body.dump());
     const ReadAnswer answer = answer_of_done(kPatched, body);
-    CHECK(answer.finished.outcome == WriteOutcome::kDone);
+    CHECK(answer.finished.outcome == reconcilers::WriteOutcome::kDone);
     CHECK_FALSE(answer.finished.object);
     CHECK(answer.finished.version == 0);
   }
@@ -48,14 +49,14 @@ TEST_CASE("write answer: an object that is gone leaves a Status or nothing") {
 
 TEST_CASE("write answer: the engine hears a sentence only from an API server that has read the request") {
   struct Row {
-    WriteOutcome outcome;
+    reconcilers::WriteOutcome outcome;
     bool internal_error;
     const char* why;
   };
   const Row rows[] = {
-      {WriteOutcome::kRefused, false, "no quota"}, {WriteOutcome::kFailed, true, "no quota"},
-      {WriteOutcome::kFailed, false, ""},          {WriteOutcome::kConflict, false, ""},
-      {WriteOutcome::kNotFound, false, ""},        {WriteOutcome::kAlreadyExists, false, ""},
+      {reconcilers::WriteOutcome::kRefused, false, "no quota"}, {reconcilers::WriteOutcome::kFailed, true, "no quota"},
+      {reconcilers::WriteOutcome::kFailed, false, ""},          {reconcilers::WriteOutcome::kConflict, false, ""},
+      {reconcilers::WriteOutcome::kNotFound, false, ""},        {reconcilers::WriteOutcome::kAlreadyExists, false, ""},
   };
   for (const Row& row : rows) {
     CAPTURE(static_cast<int>(row.outcome));

@@ -22,7 +22,7 @@ std::string recorded_text() {
   return recorder.text;
 }
 
-ReplayResult replay_of(const std::string& text, EngineSettings settings = {}) {
+ReplayResult replay_of(const std::string& text, engine::EngineSettings settings = {}) {
   settings.keep_webhook_configurations = false;
   std::istringstream in(text);
   Reader reader(in);
@@ -123,11 +123,11 @@ TEST_CASE("recording: a line has a limit before it is read, and an unknown kind 
 
 TEST_CASE("recording: a decision that is not taken now, and one that was not recorded, are found and told apart") {
   const std::string text = recorded_text();
-  EngineSettings none;
+  engine::EngineSettings none;
   none.admissions_at_a_time = 1;
   CHECK(replay_of(text, none).equal());
   // Nothing is counted, so the third one is admitted as well.
-  EngineSettings other;
+  engine::EngineSettings other;
   other.reconcilers.queues.exclude_resource_prefixes = {"cpu"};
   const ReplayResult result = replay_of(text, other);
   CHECK_FALSE(result.equal());
@@ -146,8 +146,8 @@ TEST_CASE("recording: the state that is folded has the last version of each obje
   CHECK(state.empty());
   loop.add_workload("a");
   loop.add_workload("b");
-  for (const ObservedBatch& batch : recorder.batches) state.take(batch);
-  ObservedBatch snapshot = state.snapshot();
+  for (const engine::ObservedBatch& batch : recorder.batches) state.take(batch);
+  engine::ObservedBatch snapshot = state.snapshot();
   CHECK(snapshot.writes.size() == loop.asked.size());
   loop.answer();
   loop.asked.clear();
@@ -155,7 +155,7 @@ TEST_CASE("recording: the state that is folded has the last version of each obje
   snapshot = state.snapshot();
   size_t workloads = 0;
   bool leads = false;
-  for (const ObservedEvent& event : snapshot.events) {
+  for (const engine::ObservedEvent& event : snapshot.events) {
     leads = leads || event.leads;
     if (event.type != &kWorkloads) continue;
     REQUIRE(event.texts);

@@ -21,7 +21,7 @@
 
 namespace muster::test {
 
-class TextRecorder final : public LoopObserver {
+class TextRecorder final : public engine::LoopObserver {
  public:
   explicit TextRecorder(recording::Header header = {}) : header_(std::move(header)) {}
 
@@ -29,13 +29,13 @@ class TextRecorder final : public LoopObserver {
     return to_text(recording::redacted(type, object, recording::keyed_hash("key")));
   }
   void began() override { text = encoder_.begin(header_); }
-  void saw(ObservedBatch batch) override {
+  void saw(engine::ObservedBatch batch) override {
     text += encoder_.batch(batch);
     batches.push_back(std::move(batch));
   }
 
   std::string text;
-  std::vector<ObservedBatch> batches;
+  std::vector<engine::ObservedBatch> batches;
 
  private:
   const recording::Header header_;
@@ -45,17 +45,17 @@ class TextRecorder final : public LoopObserver {
 // One leader with a queue of two cpus, which admits Workloads.
 class RecordedLoop {
  public:
-  explicit RecordedLoop(LoopObserver& observer, EngineSettings settings = {}) : observer_(observer) {
+  explicit RecordedLoop(engine::LoopObserver& observer, engine::EngineSettings settings = {}) : observer_(observer) {
     settings.keep_webhook_configurations = false;
     settings.observer = &observer;
-    core_ = std::make_unique<LoopCore>(settings);
+    core_ = std::make_unique<engine::LoopCore>(settings);
     for (const WatchedKind& kind : watched_kinds()) {
-      KindFeed feed(kind, {}, &observer_);
+      engine::KindFeed feed(kind, {}, &observer_);
       feed.begin_list();
       for (const nlohmann::json& object : first_of(*kind.type)) CHECK(feed.list(object).ok());
       core_->apply(feed.end_list(1), now());
     }
-    core_->apply(LeadershipChanged{true}, now());
+    core_->apply(engine::LeadershipChanged{true}, now());
     plan();
   }
 
@@ -74,7 +74,7 @@ class RecordedLoop {
   }
   // Carries out what was asked for.
   void answer() {
-    for (const Command& command : std::exchange(asked, {})) {
+    for (const engine::Command& command : std::exchange(asked, {})) {
       nlohmann::json object = objects_[command.write.target];
       if (object.is_null()) object = {{"metadata", {{"name", command.write.target.name}}}};
       object.merge_patch(command.write.body);
@@ -83,17 +83,17 @@ class RecordedLoop {
       object["metadata"]["resourceVersion"] = std::to_string(++version_);
       objects_[command.write.target] = object;
       passed_ += std::chrono::milliseconds(7);
-      core_->apply(answer_of_done(command, object, &observer_).finished, now());
+      core_->apply(engine::answer_of_done(command, object, &observer_).finished, now());
     }
     plan();
   }
   void plan() {
     passed_ += std::chrono::milliseconds(10);
-    LoopActions actions = core_->plan(now());
-    for (Command& command : actions.commands.writes) asked.push_back(std::move(command));
+    engine::LoopActions actions = core_->plan(now());
+    for (engine::Command& command : actions.commands.writes) asked.push_back(std::move(command));
   }
 
-  std::vector<Command> asked;
+  std::vector<engine::Command> asked;
 
  private:
   Now now() const {
@@ -123,14 +123,14 @@ class RecordedLoop {
     return object;
   }
   void put(const ResourceType& type, const std::string& name, nlohmann::json object) {
-    const KindFeed feed(WatchedKind{.type = &type}, {}, &observer_);
+    const engine::KindFeed feed(WatchedKind{.type = &type}, {}, &observer_);
     auto event = feed.change(made(type, name, std::move(object)));
     REQUIRE(event.ok());
     core_->apply(*event, now());
   }
 
-  LoopObserver& observer_;
-  std::unique_ptr<LoopCore> core_;
+  engine::LoopObserver& observer_;
+  std::unique_ptr<engine::LoopCore> core_;
   std::map<ObjectKey, nlohmann::json> objects_;
   uint64_t version_ = 0;
   Duration passed_{};

@@ -3,6 +3,7 @@
 #include "test/reconcilers/gang/group_scheduling_support.h"
 
 using namespace muster;
+using namespace muster::reconcilers;
 using namespace muster::gang_test;
 
 namespace {
@@ -233,7 +234,7 @@ TEST_CASE("group: tokens of runs of which nothing is left are pruned when a new 
 }
 
 TEST_CASE("group: changes of a ConfigMap concern the owners that its name may belong to") {
-  const ClusterState state;
+  const state::ClusterState state;
   std::vector<ObjectKey> keys;
   const auto ask = [&](const char* name) {
     keys.clear();

@@ -2,6 +2,7 @@
 #include "test/reconcilers/gang/group_scheduling_support.h"
 
 using namespace muster;
+using namespace muster::reconcilers;
 using namespace muster::gang_test;
 
 namespace {

@@ -4,6 +4,7 @@
 #include "test/reconcilers/gang/group_scheduling_support.h"
 
 using namespace muster;
+using namespace muster::reconcilers;
 using namespace muster::gang_test;
 
 namespace {
@@ -23,9 +24,9 @@ GangCluster released(int pods) {
 }  // namespace
 
 TEST_CASE("nudge: what is written is read back") {
-  const Nudge nudge{"started", 3, TimePoint(std::chrono::microseconds(1'800'000'000'123'456))};
-  CHECK(to_text(nudge) == "started 3 2027-01-15T08:00:00.123456Z");
-  const auto read = read_nudge(to_text(nudge));
+  const state::Nudge nudge{"started", 3, TimePoint(std::chrono::microseconds(1'800'000'000'123'456))};
+  CHECK(state::to_text(nudge) == "started 3 2027-01-15T08:00:00.123456Z");
+  const auto read = state::read_nudge(state::to_text(nudge));
   REQUIRE(read.has_value());
   CHECK(read->verdict == "started");
   CHECK(read->count == 3);
@@ -33,13 +34,13 @@ TEST_CASE("nudge: what is written is read back") {
   for (const char* text : {"", "started", "started 3", "started 3 yesterday"}) {
     const std::string shown = text;
     INFO(shown);
-    CHECK_FALSE(read_nudge(text).has_value());
+    CHECK_FALSE(state::read_nudge(text).has_value());
   }
 }
 
 TEST_CASE("nudge: the interval grows from 2 s to 30 s") {
   const int expected[] = {2, 4, 8, 16, 30, 30, 30};
-  for (int i = 0; i < 7; ++i) CHECK(nudge_interval(i + 1) == seconds(expected[i]));
+  for (int i = 0; i < 7; ++i) CHECK(state::nudge_interval(i + 1) == seconds(expected[i]));
 }
 
 TEST_CASE("nudge: waiting pods are nudged at once and again until their waiters have gone") {

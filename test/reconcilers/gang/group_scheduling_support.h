@@ -52,7 +52,7 @@ struct Replicated {
 
 class GangCluster {
  public:
-  ClusterState state;
+  state::ClusterState state;
   Now now{TimePoint(seconds(1'800'000'000)), MonotonicTime(std::chrono::hours(1))};
   ObjectKey owner{&kJobSets, kSpace, "train"};
   std::vector<ObjectEvent> events;  // told so far
@@ -218,18 +218,18 @@ class GangCluster {
 
   // --- Plans ---
 
-  SchedulerDriver decisions{QueueSettings()};
+  state::SchedulerDriver decisions{QueueSettings()};
   ReconcilerSettings settings;
-  ReconcileContext context() const { return {state, decisions, settings, now}; }
-  Plan reconcile() const { return group_scheduling_reconciler.reconcile(owner, context()); }
+  reconcilers::ReconcileContext context() const { return {state, decisions, settings, now}; }
+  reconcilers::Plan reconcile() const { return reconcilers::group_scheduling_reconciler.reconcile(owner, context()); }
   // Until nothing is wanted any more; every write on the way. Checks by the way that the
   // reconciler comes to rest, and that it writes nothing that is so already.
   std::vector<std::string> settle() {
     std::vector<std::string> done;
     for (int rounds = 0; rounds < 30; ++rounds) {
-      const Plan plan = reconcile();
+      const reconcilers::Plan plan = reconcile();
       if (plan.writes.empty()) return done;
-      for (const Write& write : plan.writes) {
+      for (const reconcilers::Write& write : plan.writes) {
         done.push_back(text(write));
         apply(write);
       }
@@ -237,24 +237,25 @@ class GangCluster {
     FAIL_CHECK("the reconciler does not come to rest");
     return done;
   }
-  void apply(const Write& write) {
+  void apply(const reconcilers::Write& write) {
     const std::string key_text = text(write);
     INFO(key_text);
     const ResourceType& type = *write.target.type;
     const std::string& name = write.target.name;
     const json before = get(type, name);
-    REQUIRE(before.is_null() == (write.verb == Verb::kCreate));
+    REQUIRE(before.is_null() == (write.verb == reconcilers::Verb::kCreate));
     if (strangers.contains(name)) return state.note_taken(write.target, now.monotonic + seconds(30));
     events.insert(events.end(), write.events.begin(), write.events.end());
-    if (write.verb == Verb::kCreate) return put(type, write.body);
-    if (write.verb == Verb::kDelete) {
+    if (write.verb == reconcilers::Verb::kCreate) return put(type, write.body);
+    if (write.verb == reconcilers::Verb::kDelete) {
       CHECK(write.uid == before["metadata"]["uid"]);
       return vanish(type, name);
     }
     const json version = write.body.value("/metadata/resourceVersion"_json_pointer, json());
     if (type.kind != kPods.kind) CHECK(version == before["metadata"]["resourceVersion"]);
     // An annotation of a pod is written through its status, too.
-    if (type.kind != kPods.kind) CHECK(write.body.contains("status") == (write.verb == Verb::kPatchStatus));
+    if (type.kind != kPods.kind)
+      CHECK(write.body.contains("status") == (write.verb == reconcilers::Verb::kPatchStatus));
     patch(type, name, write.body);
     json after = get(type, name);
     after["metadata"]["resourceVersion"] = before["metadata"]["resourceVersion"];
@@ -263,9 +264,11 @@ class GangCluster {
   // ConfigMaps of others, which muster does not see: a create is answered AlreadyExists.
   std::map<std::string, bool> strangers;
 
-  static std::string text(const Write& write) {
-    static const std::map<Verb, std::string> kVerbs = {
-        {Verb::kCreate, "create"}, {Verb::kPatch, "patch"}, {Verb::kPatchStatus, "status"}, {Verb::kDelete, "delete"}};
+  static std::string text(const reconcilers::Write& write) {
+    static const std::map<reconcilers::Verb, std::string> kVerbs = {{reconcilers::Verb::kCreate, "create"},
+                                                                    {reconcilers::Verb::kPatch, "patch"},
+                                                                    {reconcilers::Verb::kPatchStatus, "status"},
+                                                                    {reconcilers::Verb::kDelete, "delete"}};
     return kVerbs.at(write.verb) + " " + std::string(write.target.type->plural) + "/" + write.target.name;
   }
   // "False WaitingForPods: ..." of a condition of the owner; empty when there is none.

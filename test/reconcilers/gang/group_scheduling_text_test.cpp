@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 using namespace muster;
+using namespace muster::reconcilers;
 
 TEST_CASE("gang texts: what is said of a gang that waits is read as it was written") {
   const TimePoint time = to_time_point(*parse_rfc3339("2026-01-01T00:00:05Z"));

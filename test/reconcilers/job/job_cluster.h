@@ -22,9 +22,9 @@ class JobCluster {
  public:
   using Edit = std::function<void(json&)>;
 
-  const Reconciler* reconciler = &job_workload_reconciler;
-  ClusterState state;
-  SchedulerDriver decisions{QueueSettings()};
+  const reconcilers::Reconciler* reconciler = &reconcilers::job_workload_reconciler;
+  state::ClusterState state;
+  state::SchedulerDriver decisions{QueueSettings()};
   ReconcilerSettings settings;
   // 2026-01-01T12:00:00Z
   Now now{TimePoint(std::chrono::seconds(1'767'268'800)), MonotonicTime(std::chrono::hours(1))};
@@ -70,10 +70,10 @@ class JobCluster {
   }
 
   // Asks once and carries out what is planned.
-  Plan reconcile(const ObjectKey& key) {
-    Plan plan = reconciler->reconcile(key, {state, decisions, settings, now});
+  reconcilers::Plan reconcile(const ObjectKey& key) {
+    reconcilers::Plan plan = reconciler->reconcile(key, {state, decisions, settings, now});
     events.insert(events.end(), plan.events.begin(), plan.events.end());
-    for (const Write& write : plan.writes) carry_out(write);
+    for (const reconcilers::Write& write : plan.writes) carry_out(write);
     return plan;
   }
   // Until nothing is wanted any more; how many plans that took.
@@ -85,16 +85,16 @@ class JobCluster {
     return 0;
   }
   // Whether the server took it.
-  bool carry_out(const Write& write) {
+  bool carry_out(const reconcilers::Write& write) {
     const ResourceType& type = *write.target.type;
-    ++writes[std::string(type.plural) + (write.verb == Verb::kPatchStatus ? "/status" : "")];
+    ++writes[std::string(type.plural) + (write.verb == reconcilers::Verb::kPatchStatus ? "/status" : "")];
     json object = get(type, write.target.name);
-    if (write.verb == Verb::kCreate) {
+    if (write.verb == reconcilers::Verb::kCreate) {
       if (!object.is_null()) return false;
       put(type, write.body);
     } else if (object.is_null()) {
       return false;
-    } else if (write.verb == Verb::kDelete) {
+    } else if (write.verb == reconcilers::Verb::kDelete) {
       if (!write.uid.empty() && write.uid != object["metadata"].value("uid", "")) return false;
       remove(type, write.target.name);
     } else if (!patch(type, object, write)) {
@@ -106,11 +106,11 @@ class JobCluster {
   }
 
  private:
-  bool patch(const ResourceType& type, json object, const Write& write) {
+  bool patch(const ResourceType& type, json object, const reconcilers::Write& write) {
     json body = write.body;
     const std::string version = body["metadata"].value("resourceVersion", "");
     if (version != object["metadata"]["resourceVersion"]) return false;
-    const bool status_only = write.verb == Verb::kPatchStatus;
+    const bool status_only = write.verb == reconcilers::Verb::kPatchStatus;
     for (const auto& [key, value] : body.items()) {
       const std::string part = key;
       CHECK_MESSAGE((part == "metadata" || (part == "status") == status_only), "a write of the wrong part: ", part);

@@ -63,7 +63,7 @@ inline ReconcilerSettings settings_of(const json& config) {
   ReconcilerSettings settings;
   QueueSettings& queues = settings.queues;
   queues.rules.manage_jobs_without_queue_name = bool_at(config, {"manageJobsWithoutQueueName"});
-  for (const JobKind* kind : job_kinds()) queues.rules.frameworks.emplace(kind->framework);
+  for (const jobs::JobKind* kind : jobs::job_kinds()) queues.rules.frameworks.emplace(kind->framework);
   queues.label_keys_to_copy = strings_at(config, {"labelKeysToCopy"});
   if (bool_at(config, {"waitForPodsReady"})) queues.wait_for_pods_ready.emplace();
   json selector = object_at(config, {"managedJobsNamespaceSelector"});
@@ -105,8 +105,8 @@ inline JobCluster cluster_of(const json& input) {
   return cluster;
 }
 
-inline bool is_stop_step(const Plan& plan, const ResourceType& job_type) {
-  for (const Write& write : plan.writes) {
+inline bool is_stop_step(const reconcilers::Plan& plan, const ResourceType& job_type) {
+  for (const reconcilers::Write& write : plan.writes) {
     if (write.target.type->plural != job_type.plural) continue;
     for (const ObjectEvent& event : write.events) {
       if (event.reason == "Started" || event.note == "Not admitted by cluster queue") return false;
@@ -117,10 +117,10 @@ inline bool is_stop_step(const Plan& plan, const ResourceType& job_type) {
 }
 
 // The Workload's spec was brought in line with the job's.
-inline bool is_alignment(const Plan& plan) {
-  for (const Write& write : plan.writes) {
+inline bool is_alignment(const reconcilers::Plan& plan) {
+  for (const reconcilers::Write& write : plan.writes) {
     const json& spec = object_at(write.body, {"spec"});
-    const bool of_workload = write.target.type->plural == kWorkloads.plural && write.verb == Verb::kPatch;
+    const bool of_workload = write.target.type->plural == kWorkloads.plural && write.verb == reconcilers::Verb::kPatch;
     if (of_workload && (spec.contains("podSets") || spec.contains("priority"))) return true;
   }
   return false;
@@ -128,8 +128,8 @@ inline bool is_alignment(const Plan& plan) {
 
 // A stop that waits until no pod runs any more, since Kubernetes refuses a change of the template
 // before. The API server of the recordings did not mind, so here they are gone for one step.
-inline Plan step_of_stop(JobCluster& cluster, const ObjectKey& key) {
-  Plan plan = cluster.reconcile(key);
+inline reconcilers::Plan step_of_stop(JobCluster& cluster, const ObjectKey& key) {
+  reconcilers::Plan plan = cluster.reconcile(key);
   const json job = cluster.get(*key.type, key.name);
   const int64_t active = int_at(job, {"status", "active"}).value_or(0);
   const bool stopping = object_at(job, {"metadata", "annotations"}).contains("kueue.x-k8s.io/stopping");
@@ -147,7 +147,7 @@ inline Plan step_of_stop(JobCluster& cluster, const ObjectKey& key) {
 // it, and bringing a Workload in line with its job.
 inline void run_pass(JobCluster& cluster, const ObjectKey& key) {
   for (int step = 0; step < 8; ++step) {
-    const Plan plan = step_of_stop(cluster, key);
+    const reconcilers::Plan plan = step_of_stop(cluster, key);
     if (!is_stop_step(plan, *key.type) && !is_alignment(plan)) return;
   }
   FAIL("a pass does not end");
@@ -217,7 +217,7 @@ inline void check_reconcile(const json& line) {
 template <class Check>
 inline void with_job(const json& input, const json& object, Check check) {
   const TypedObject job = read_object(type_of_json(object), object);
-  check(QueuedJob(*find_job_kind(type_of(job)), job, [&](const ConsultedKind& kind, std::string_view name) {
+  check(jobs::QueuedJob(*jobs::find_job_kind(type_of(job)), job, [&](const ConsultedKind& kind, std::string_view name) {
     for (const json& other : array_at(input, {"objects"})) {
       if (string_at(other, {"kind"}) == kind.kind && string_at(other, {"metadata", "name"}) == name) return &other;
     }
@@ -234,10 +234,10 @@ inline bool scales_itself(const json& job) {
   return bool_at(job, {"spec", "enableInTreeAutoscaling"});
 }
 
-inline std::vector<PodSetInfo> read_infos(const json& list) {
-  std::vector<PodSetInfo> infos;
+inline std::vector<jobs::PodSetInfo> read_infos(const json& list) {
+  std::vector<jobs::PodSetInfo> infos;
   for (const json& item : list) {
-    PodSetInfo info = info_of_template({{"metadata", item}, {"spec", item}});
+    jobs::PodSetInfo info = jobs::info_of_template({{"metadata", item}, {"spec", item}});
     info.name = string_at(item, {"name"});
     info.count = int32_at(item, {"count"});
     infos.push_back(std::move(info));
@@ -261,7 +261,7 @@ inline json print(const std::vector<PodSet>& pod_sets, const json& recorded) {
 }
 
 // Values that are no truths are refused when a job is made; of one that is older they count as absent.
-inline bool has_bad_topology(const QueuedJob& job) {
+inline bool has_bad_topology(const jobs::QueuedJob& job) {
   for (const PodSet& pod_set : job.pod_set_shapes({})) {
     const json pod_template = pod_set.pod_template.to_json();
     if (annotation(pod_template, "kueue.x-k8s.io/podset-unconstrained-topology")) return true;
@@ -270,7 +270,7 @@ inline bool has_bad_topology(const QueuedJob& job) {
 }
 
 inline void check_status(const json& input, const json& output) {
-  with_job(input, input["job"], [&](const QueuedJob& job) {
+  with_job(input, input["job"], [&](const jobs::QueuedJob& job) {
     json pods = json::array();
     for (const ReclaimablePod& pod : job.reclaimable_pods()) pods.push_back({{"name", pod.name}, {"count", pod.count}});
     const auto end = job.end();
@@ -302,7 +302,7 @@ inline void check_status(const json& input, const json& output) {
 }
 
 inline void check_start(const json& input, const json& output) {
-  with_job(input, input["job"], [&](const QueuedJob& job) {
+  with_job(input, input["job"], [&](const jobs::QueuedJob& job) {
     const auto patch = job.start_patch(read_infos(array_at(input, {"podSetsInfo"})));
     const std::string error = patch ? "" : patch.error().message;
     // muster adds the entry, and Kueue waits for somebody to do so.
@@ -315,7 +315,7 @@ inline void check_start(const json& input, const json& output) {
     if (job.kind().restores_once_inactive()) {
       json between = input;
       between["job"] = started;
-      with_job(between, started, [&](const QueuedJob& half) {
+      with_job(between, started, [&](const jobs::QueuedJob& half) {
         CHECK(half.suspended());
         started.merge_patch(half.start_patch(read_infos(array_at(input, {"podSetsInfo"}))).value());
       });
@@ -325,7 +325,7 @@ inline void check_start(const json& input, const json& output) {
 }
 
 inline void check_stop(const json& input, const json& output) {
-  with_job(input, input["job"], [&](const QueuedJob& job) {
+  with_job(input, input["job"], [&](const jobs::QueuedJob& job) {
     const json patch = job.restore_patch(read_infos(array_at(input, {"podSetsInfo"})));
     // Kueue counts the stop of some kinds as a change in any case.
     const bool counted = !is_of(input["job"], "AppWrapper") && !is_of(input["job"], "TrainJob");

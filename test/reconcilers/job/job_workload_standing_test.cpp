@@ -125,7 +125,7 @@ TEST_CASE("the JobSet of an admitted TrainJob runs, and what somebody adds to it
   Parts cluster;
   cluster.settings.queues.rules.frameworks.emplace("trainer.kubeflow.org/trainjob");
   const json train_job = owner("trainer.kubeflow.org/v1alpha1", "TrainJob", "tune", "tune-uid");
-  const ResourceType& type = find_job_kind("trainer.kubeflow.org", "TrainJob")->type;
+  const ResourceType& type = jobs::find_job_kind("trainer.kubeflow.org", "TrainJob")->type;
   cluster.put(type, {{"metadata",
                       {{"name", "tune"},
                        {"namespace", "team-a"},

@@ -8,6 +8,7 @@
 #include "test/reconcilers/job/job_cluster.h"
 
 using namespace muster;
+using namespace muster::reconcilers;
 using muster::test::JobCluster;
 using nlohmann::json;
 
@@ -238,7 +239,7 @@ TEST_CASE("a job is started without the gate that Kueue gave to the pods of elas
   object["spec"]["template"]["spec"]["schedulingGates"] = {{{"name", "kueue.x-k8s.io/elastic-job"}},
                                                            {{"name", "example.com/licence"}}};
   const TypedObject job = read_object(kJobs, object);
-  const auto patch = QueuedJob(batch_job, job).start_patch({PodSetInfo{}});
+  const auto patch = jobs::QueuedJob(jobs::batch_job, job).start_patch({jobs::PodSetInfo{}});
   REQUIRE(patch.ok());
   object.merge_patch(*patch);
   CHECK(object["spec"]["template"]["spec"]["schedulingGates"] == json::array({{{"name", "example.com/licence"}}}));
@@ -250,7 +251,7 @@ TEST_CASE("what a job's pods ask of a topology is in its Workload") {
     cluster.edit(kJobs, "train", [&](json& job) {
       job["spec"]["template"]["metadata"] = {{"annotations", annotations}};
     });
-    const QueuedJob job(batch_job, *cluster.state.find(kJobs, "team-a", "train"));
+    const jobs::QueuedJob job(jobs::batch_job, *cluster.state.find(kJobs, "team-a", "train"));
     const PodSet pod_set = job.pod_sets({})[0];
     CHECK(pod_set.asks_for_topology == !annotations.empty());
     json request = json::parse(pod_set.topology_request_text);

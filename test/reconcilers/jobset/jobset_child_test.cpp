@@ -7,6 +7,7 @@
 #include "test/reconcilers/jobset/jobset_cluster.h"
 
 using namespace muster;
+using namespace muster::reconcilers;
 using muster::test::train_jobset;
 using nlohmann::json;
 

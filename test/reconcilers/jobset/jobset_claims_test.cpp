@@ -8,6 +8,7 @@
 #include "test/reconcilers/jobset/jobset_cluster.h"
 
 using namespace muster;
+using namespace muster::reconcilers;
 using muster::test::JobSetCluster;
 using muster::test::kNs;
 using muster::test::train_jobset;

@@ -54,8 +54,8 @@ class JobSetCluster {
     settings.native_jobsets = true;
   }
 
-  ClusterState state;
-  SchedulerDriver decisions{QueueSettings()};
+  state::ClusterState state;
+  state::SchedulerDriver decisions{QueueSettings()};
   ReconcilerSettings settings;
   // 2026-01-01T12:00:00Z
   Now now{TimePoint(std::chrono::seconds(1'767'268'800)), MonotonicTime(std::chrono::hours(1))};
@@ -149,21 +149,21 @@ class JobSetCluster {
     now.monotonic += time;
   }
 
-  Plan reconcile() const {
-    return jobset_reconciler.reconcile({&kJobSets, kNs, "train"}, {state, decisions, settings, now});
+  reconcilers::Plan reconcile() const {
+    return reconcilers::jobset_reconciler.reconcile({&kJobSets, kNs, "train"}, {state, decisions, settings, now});
   }
-  void apply(const Plan& plan) {
+  void apply(const reconcilers::Plan& plan) {
     events.insert(events.end(), plan.events.begin(), plan.events.end());
-    for (const Write& write : plan.writes) apply(write);
+    for (const reconcilers::Write& write : plan.writes) apply(write);
   }
   // Until nothing is wanted any more; every plan on the way. The property that every
   // test of the controller checks by this: it comes to rest.
   std::vector<std::string> settle() {
     std::vector<std::string> done;
     for (int rounds = 0; rounds < 20; ++rounds) {
-      const Plan plan = reconcile();
+      const reconcilers::Plan plan = reconcile();
       if (plan.writes.empty()) return done;
-      for (const Write& write : plan.writes) done.push_back(text(write));
+      for (const reconcilers::Write& write : plan.writes) done.push_back(text(write));
       apply(plan);
     }
     FAIL_CHECK("the controller does not come to rest");
@@ -171,14 +171,16 @@ class JobSetCluster {
   }
 
   // "create jobs/x", "patch jobs/x", "status jobsets/x", "delete jobs/x".
-  static std::string text(const Write& write) {
-    static const std::map<Verb, std::string> kVerbs = {
-        {Verb::kCreate, "create"}, {Verb::kPatch, "patch"}, {Verb::kPatchStatus, "status"}, {Verb::kDelete, "delete"}};
+  static std::string text(const reconcilers::Write& write) {
+    static const std::map<reconcilers::Verb, std::string> kVerbs = {{reconcilers::Verb::kCreate, "create"},
+                                                                    {reconcilers::Verb::kPatch, "patch"},
+                                                                    {reconcilers::Verb::kPatchStatus, "status"},
+                                                                    {reconcilers::Verb::kDelete, "delete"}};
     return kVerbs.at(write.verb) + " " + std::string(write.target.type->plural) + "/" + write.target.name;
   }
-  static std::vector<std::string> texts(const Plan& plan) {
+  static std::vector<std::string> texts(const reconcilers::Plan& plan) {
     std::vector<std::string> texts;
-    for (const Write& write : plan.writes) texts.push_back(text(write));
+    for (const reconcilers::Write& write : plan.writes) texts.push_back(text(write));
     return texts;
   }
 
@@ -190,24 +192,24 @@ class JobSetCluster {
                          {"message", message},
                          {"lastTransitionTime", time_to_json(to_timestamp(now.wall))}}});
   }
-  void apply(const Write& write) {
+  void apply(const reconcilers::Write& write) {
     const std::string key_text = text(write);
     INFO(key_text);
     const ResourceType& type = *write.target.type;
     const std::string& name = write.target.name;
     const bool exists = !get(type, name).is_null();
-    REQUIRE(exists == (write.verb != Verb::kCreate));
+    REQUIRE(exists == (write.verb != reconcilers::Verb::kCreate));
     events.insert(events.end(), write.events.begin(), write.events.end());
-    if (write.verb == Verb::kCreate) return put(type, write.body);
-    if (write.verb == Verb::kDelete) {
+    if (write.verb == reconcilers::Verb::kCreate) return put(type, write.body);
+    if (write.verb == reconcilers::Verb::kDelete) {
       CHECK(write.uid == get(type, name)["metadata"]["uid"]);
-      if (write.propagation == Propagation::kBackground) return vanish(type, name);
+      if (write.propagation == reconcilers::Propagation::kBackground) return vanish(type, name);
       return patch(type, name, {{"metadata", {{"deletionTimestamp", time_to_json(to_timestamp(now.wall))}}}});
     }
     const json version = write.body.value("/metadata/resourceVersion"_json_pointer, json());
     const bool whole = type.kind == kJobSets.kind || write.body.dump().find('[') != std::string::npos;
     if (whole) CHECK(version == get(type, name)["metadata"]["resourceVersion"]);
-    const bool status = write.verb == Verb::kPatchStatus;
+    const bool status = write.verb == reconcilers::Verb::kPatchStatus;
     CHECK(write.body.contains("status") == status);
     if (status && type.kind == kJobSets.kind) ++status_writes;
     const json before = get(type, name);

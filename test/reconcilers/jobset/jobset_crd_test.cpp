@@ -7,6 +7,7 @@
 #include "api/codec/json.h"
 
 using namespace muster;
+using namespace muster::reconcilers;
 using nlohmann::json;
 
 namespace {
@@ -26,7 +27,7 @@ json foreign_crd() {
                         {"schema", {{"openAPIV3Schema", {{"type", "object"}, {"properties", {{"spec", spec}}}}}}}};
   return {{"apiVersion", "apiextensions.k8s.io/v1"},
           {"kind", "CustomResourceDefinition"},
-          {"metadata", {{"name", kJobSetDefinitionName}, {"uid", "crd-uid"}, {"resourceVersion", "7"}}},
+          {"metadata", {{"name", manifests::kJobSetDefinitionName}, {"uid", "crd-uid"}, {"resourceVersion", "7"}}},
           {"spec", {{"group", "jobset.x-k8s.io"}, {"versions", json::array({version})}}}};
 }
 
@@ -37,11 +38,12 @@ ReconcilerSettings beside_upstream() {
 }
 
 Plan plan_for(const json& crd, const ReconcilerSettings& settings = beside_upstream()) {
-  ClusterState state;
+  state::ClusterState state;
   if (!crd.is_null()) state.put(read_object(kCustomResourceDefinitions, crd));
-  const SchedulerDriver decisions{QueueSettings()};
-  return jobset_crd_reconciler.reconcile({&kCustomResourceDefinitions, "", std::string(kJobSetDefinitionName)},
-                                         {state, decisions, settings, {}});
+  const state::SchedulerDriver decisions{QueueSettings()};
+  return jobset_crd_reconciler.reconcile(
+      {&kCustomResourceDefinitions, "", std::string(manifests::kJobSetDefinitionName)},
+      {state, decisions, settings, {}});
 }
 
 json patched(json crd) {
@@ -213,7 +215,7 @@ TEST_CASE("jobset crd: when it does nothing") {
 }
 
 TEST_CASE("jobset crd: only that one definition concerns it") {
-  const ClusterState state;
+  const state::ClusterState state;
   std::vector<ObjectKey> keys;
   json crd = foreign_crd();
   jobset_crd_reconciler.requests_for(state, read_object(kCustomResourceDefinitions, crd), keys);

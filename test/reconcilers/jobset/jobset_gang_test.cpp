@@ -35,7 +35,7 @@ json decisions(std::string_view key, const char* owner_uid = "train-uid") {
            {{"name", "train-group-scheduling"},
             {"ownerReferences",
              json::array({{{"kind", "JobSet"}, {"name", "train"}, {"uid", owner_uid}, {"controller", true}}})}}},
-          {"data", {{key, "other/0/x\n" + group_token("train-uid", "0", "epoch-1") + "\n"}}}};
+          {"data", {{key, "other/0/x\n" + jobs::group_token("train-uid", "0", "epoch-1") + "\n"}}}};
 }
 
 }  // namespace
@@ -52,14 +52,18 @@ TEST_CASE("jobset gang: failures of an expired gang are not the failure policy's
                          "delete jobs/train-workers-1"};
   const Row rows[] = {
       {"nothing was decided", gang("Fail"), {{"metadata", {{"name", "train-group-scheduling"}}}}, restart},
-      {"the gang has started", gang("Fail"), decisions(kGroupStartedKey), restart},
-      {"the gang has expired and the JobSet is about to be failed", gang("Fail"), decisions(kGroupExpiredKey), {}},
+      {"the gang has started", gang("Fail"), decisions(jobs::kGroupStartedKey), restart},
+      {"the gang has expired and the JobSet is about to be failed",
+       gang("Fail"),
+       decisions(jobs::kGroupExpiredKey),
+       {}},
       {"the gang has expired and the JobSet is about to be suspended",
        gang("Suspend"),
-       decisions(kGroupExpiredKey),
+       decisions(jobs::kGroupExpiredKey),
        {}},
-      {"the gang has expired in a queue", gang("Fail", queued), decisions(kGroupExpiredKey), {}},
-      {"a ConfigMap of another JobSet decides nothing", gang("Fail"), decisions(kGroupExpiredKey, "other"), restart},
+      {"the gang has expired in a queue", gang("Fail", queued), decisions(jobs::kGroupExpiredKey), {}},
+      {"a ConfigMap of another JobSet decides nothing", gang("Fail"), decisions(jobs::kGroupExpiredKey, "other"),
+       restart},
   };
   for (const Row& row : rows) {
     INFO(row.name);
@@ -74,7 +78,7 @@ TEST_CASE("jobset gang: failures of an expired gang are not the failure policy's
 TEST_CASE("jobset gang: after its end by the deadline it restarts no more") {
   JobSetCluster cluster(gang("Fail"));
   cluster.settle();
-  cluster.put(kConfigMaps, decisions(kGroupExpiredKey));
+  cluster.put(kConfigMaps, decisions(jobs::kGroupExpiredKey));
   cluster.fail("train-workers-1");
   const json failed = {{"type", "Failed"}, {"status", "True"}, {"reason", "GroupSchedulingTimeout"}};
   cluster.patch(kJobSets, "train", {{"status", {{"conditions", json::array({failed})}, {"terminalState", "Failed"}}}});
@@ -85,7 +89,7 @@ TEST_CASE("jobset gang: after its end by the deadline it restarts no more") {
 TEST_CASE("jobset gang: an expired one that is suspended has its failed Jobs made anew") {
   JobSetCluster cluster(gang("Suspend"));
   cluster.settle();
-  cluster.put(kConfigMaps, decisions(kGroupExpiredKey));
+  cluster.put(kConfigMaps, decisions(jobs::kGroupExpiredKey));
   cluster.fail("train-workers-1");
   CHECK(cluster.settle().empty());
   cluster.patch(kJobSets, "train", {{"spec", {{"suspend", true}}}});
@@ -126,7 +130,7 @@ TEST_CASE("jobset gang: an expired one that is suspended has its failed Jobs mad
 TEST_CASE("jobset gang: a Job that failed late is made anew when the JobSet has been resumed already") {
   JobSetCluster cluster(gang("Suspend"));
   cluster.settle();
-  cluster.put(kConfigMaps, decisions(kGroupExpiredKey));
+  cluster.put(kConfigMaps, decisions(jobs::kGroupExpiredKey));
   cluster.fail("train-workers-1");
   cluster.edit(kJobSets, "train", [](json& object) {
     object["spec"]["replicatedJobs"][1]["template"]["spec"]["template"]["metadata"]["annotations"]

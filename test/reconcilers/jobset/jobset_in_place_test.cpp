@@ -9,6 +9,7 @@
 #include "test/reconcilers/jobset/running_jobset.h"
 
 using namespace muster;
+using namespace muster::reconcilers;
 using muster::test::JobSetCluster;
 using muster::test::Texts;
 using muster::test::train_jobset;

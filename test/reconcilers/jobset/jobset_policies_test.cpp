@@ -7,6 +7,7 @@
 #include "api/meta/constants.h"
 
 using namespace muster;
+using namespace muster::reconcilers;
 using nlohmann::json;
 
 namespace {

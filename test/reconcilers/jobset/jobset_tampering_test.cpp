@@ -6,6 +6,7 @@
 #include "test/reconcilers/jobset/jobset_cluster.h"
 
 using namespace muster;
+using namespace muster::reconcilers;
 using muster::test::JobSetCluster;
 using nlohmann::json;
 

@@ -9,6 +9,7 @@
 #include "test/reconcilers/jobset/running_jobset.h"
 
 using namespace muster;
+using namespace muster::reconcilers;
 using namespace std::chrono_literals;
 using muster::test::JobSetCluster;
 using muster::test::kCreateAll;
@@ -273,7 +274,7 @@ TEST_CASE("jobset: once the definition is another controller's its JobSets are l
     JobSetCluster cluster;
     cluster.state.put_watched(
         read_object(kCustomResourceDefinitions, {{"metadata",
-                                                  {{"name", kJobSetDefinitionName},
+                                                  {{"name", manifests::kJobSetDefinitionName},
                                                    {"resourceVersion", "1"},
                                                    {"labels", {{"app.kubernetes.io/name", owner}}}}}}));
     CHECK(cluster.settle().empty() == (std::string(owner) != "muster"));

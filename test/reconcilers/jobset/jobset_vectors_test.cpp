@@ -21,7 +21,7 @@ json or_null(const json& object, std::initializer_list<std::string_view> path) {
 
 // A Job as the vectors show it. The label that JobSet's webhook for pods sets is in the template here.
 json seen(json job) {
-  if (json* labels = existing_object(job, {"spec", "template", "metadata", "labels"}))
+  if (json* labels = jobs::existing_object(job, {"spec", "template", "metadata", "labels"}))
     labels->erase(std::string(kJobSetPriorityLabel));
   const json& pod_template = object_at(job, {"spec", "template"});
   return {{"name", or_null(job, {"metadata", "name"})},
@@ -48,14 +48,15 @@ TEST_SUITE("vectors") {
       json jobs = json::array();
       json first_pods = json::array();
       for (const ReplicatedJob& replicated : jobset->replicated_jobs) {
-        const ChildJobMaker maker(*jobset, replicated);
+        const reconcilers::ChildJobMaker maker(*jobset, replicated);
         for (int32_t index = 0; index < replicated.replicas; ++index) jobs.push_back(seen(maker.make(index)));
-        if (replicated.replicas > 0) first_pods.push_back(child_job_name(jobset->meta.name, replicated.name, 0) + "-0");
+        if (replicated.replicas > 0)
+          first_pods.push_back(jobs::child_job_name(jobset->meta.name, replicated.name, 0) + "-0");
       }
       CHECK(jobs == expected["jobs"]);
       CHECK(first_pods == expected["firstPodNames"]);
-      CHECK(coordinator_endpoint(*jobset) == string_at(expected, {"coordinator"}));
-      const json service = jobset->dns_hostnames ? headless_service(*jobset)["metadata"]["name"] : json();
+      CHECK(reconcilers::coordinator_endpoint(*jobset) == string_at(expected, {"coordinator"}));
+      const json service = jobset->dns_hostnames ? reconcilers::headless_service(*jobset)["metadata"]["name"] : json();
       CHECK(service == expected["serviceName"]);
     }
   }

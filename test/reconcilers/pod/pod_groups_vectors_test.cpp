@@ -21,6 +21,7 @@
 #include "test/support/vectors.h"
 
 using namespace muster;
+using namespace muster::reconcilers;
 using namespace muster::test;
 using nlohmann::json;
 
@@ -43,8 +44,8 @@ void with_pods(const JobCluster& cluster, const json& input, Use use) {
     pods.push_back(cluster.state.queued_pod("team-a", string_at(pod, {"metadata", "name"})));
   if (group_in(input).empty()) pods.resize(1);
   const ReconcileContext context{cluster.state, cluster.decisions, cluster.settings, cluster.now};
-  with_context(make_pod_group(std::move(pods), group_in(input), context.queues().rules, cluster.now.wall), context,
-               use);
+  with_context(jobs::make_pod_group(std::move(pods), group_in(input), context.queues().rules, cluster.now.wall),
+               context, use);
 }
 
 // --- One pass ---
@@ -92,7 +93,7 @@ std::set<std::string> unadmitted(const JobCluster& cluster, const json& input) {
   std::set<std::string> names;
   if (group_in(input).empty() || is_admitted(input)) return names;
   with_pods(cluster, input, [&](const PodContext& context) {
-    if (!suspended(context.group) || end_of(context.group)) return;
+    if (!jobs::suspended(context.group) || jobs::end_of(context.group)) return;
     for (const QueuedPodPtr& pod : context.group.pods) {
       if (runs(*pod)) names.insert(pod->meta.name);
     }
@@ -135,11 +136,11 @@ void check_pod_status(const json& input, const json& output) {
   const JobCluster cluster = pods_of(input);
   with_pods(cluster, input, [&](const PodContext& context) {
     const PodGroup& group = context.group;
-    const QueuedJob& job = context.job.job;
+    const jobs::QueuedJob& job = context.job.job;
     const bool misplaced = group.group.empty() && !group.pods.front()->group().empty();
     CHECK(misplaced == output.contains("loadError"));
     if (misplaced) return;
-    CHECK(!is_managed(*group.pods.front()) == output["skip"]);
+    CHECK(!jobs::is_managed(*group.pods.front()) == output["skip"]);
     CHECK((group.group.empty() && group.meta.deleting) == output["removeFinalizers"]);
     CHECK(job.suspended() == output["isSuspended"]);
     CHECK(job.pods_ready() == output["podsReady"]);
@@ -151,7 +152,7 @@ void check_pod_status(const json& input, const json& output) {
     json pods = json::array();
     for (const ReclaimablePod& pod : job.reclaimable_pods()) pods.push_back({{"name", pod.name}, {"count", pod.count}});
     CHECK(sorted(pods) == sorted(output["reclaimablePods"]));
-    const auto pod_sets = pod_sets_of(group);
+    const auto pod_sets = jobs::pod_sets_of(group);
     CHECK((pod_sets ? "" : pod_sets.error().message) == string_at(output, {"podSetsError"}));
     if (!pod_sets) return;
     json recorded = output["podSets"];
@@ -196,7 +197,7 @@ void check_pod_start(const json& input, const json& output) {
   with_pods(cluster, input, [&](const PodContext& context) {
     for (const QueuedPodPtr& pod : context.group.pods) {
       if (!pod->gated()) continue;
-      const auto patch = ungate_patch(*pod, context.is_group() ? std::string_view(pod->role) : "main", infos);
+      const auto patch = jobs::ungate_patch(*pod, context.is_group() ? std::string_view(pod->role) : "main", infos);
       if (!patch) {
         errors.insert(patch.error().message);
         continue;

@@ -25,8 +25,8 @@ inline constexpr const char* kInUse = "kueue.x-k8s.io/resource-in-use";
 
 class QueueCluster {
  public:
-  ClusterState state;
-  SchedulerDriver decisions{QueueSettings()};
+  state::ClusterState state;
+  state::SchedulerDriver decisions{QueueSettings()};
   ReconcilerSettings settings;
   // 2026-01-01T12:00:00Z
   Now now{TimePoint(std::chrono::seconds(1'767'268'800)), MonotonicTime(std::chrono::hours(1))};
@@ -140,10 +140,10 @@ class QueueCluster {
     now.monotonic += time;
   }
 
-  Plan reconcile(const ObjectKey& key) const {
-    Plan plan;
-    for (const Reconciler* reconciler : kReconcilers) {
-      Plan part = reconciler->reconcile(key, {state, decisions, settings, now});
+  reconcilers::Plan reconcile(const ObjectKey& key) const {
+    reconcilers::Plan plan;
+    for (const reconcilers::Reconciler* reconciler : kReconcilers) {
+      reconcilers::Plan part = reconciler->reconcile(key, {state, decisions, settings, now});
       if (part.again_at) plan.wake_at(*part.again_at);
       plan.writes.insert(plan.writes.end(), part.writes.begin(), part.writes.end());
     }
@@ -152,7 +152,7 @@ class QueueCluster {
   // One pass; the writes as text: "status workloads/wl".
   std::vector<std::string> step(const ObjectKey& key) {
     std::vector<std::string> done;
-    for (const Write& write : reconcile(key).writes) done.push_back(apply(write));
+    for (const reconcilers::Write& write : reconcile(key).writes) done.push_back(apply(write));
     return done;
   }
   std::vector<std::string> step() { return step(workload_key()); }
@@ -199,14 +199,14 @@ class QueueCluster {
   std::vector<ObjectKey> concerned;
 
  private:
-  static constexpr std::array<const Reconciler*, 5> kReconcilers = {
-      &workload_reconciler, &cluster_queue_reconciler, &local_queue_reconciler, &resource_flavor_reconciler,
-      &admission_check_reconciler};
+  static constexpr std::array<const reconcilers::Reconciler*, 5> kReconcilers = {
+      &reconcilers::workload_reconciler, &reconcilers::cluster_queue_reconciler, &reconcilers::local_queue_reconciler,
+      &reconcilers::resource_flavor_reconciler, &reconcilers::admission_check_reconciler};
 
   void concern(const TypedObject& object) {
-    for (const Reconciler* reconciler : kReconcilers) reconciler->requests_for(state, object, concerned);
+    for (const reconcilers::Reconciler* reconciler : kReconcilers) reconciler->requests_for(state, object, concerned);
   }
-  std::string apply(const Write& write) {
+  std::string apply(const reconcilers::Write& write) {
     const ResourceType& type = *write.target.type;
     const std::string& name = write.target.name;
     const std::string text = std::string(type.plural) + "/" + name;
@@ -215,13 +215,13 @@ class QueueCluster {
     REQUIRE(before.is_object());
     for (const ObjectEvent& event : write.events) events.push_back(event.reason);
     measurements.insert(measurements.end(), write.measurements.begin(), write.measurements.end());
-    if (write.verb == Verb::kDelete) {
+    if (write.verb == reconcilers::Verb::kDelete) {
       CHECK(write.uid == before["metadata"]["uid"]);
       ask_to_go(type, name);
       return "delete " + text;
     }
     CHECK(write.body["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"]);
-    CHECK(write.body.contains("status") == (write.verb == Verb::kPatchStatus));
+    CHECK(write.body.contains("status") == (write.verb == reconcilers::Verb::kPatchStatus));
     json after = before;
     after.merge_patch(write.body);
     CHECK_MESSAGE(after != before, "a write that changes nothing");
@@ -231,7 +231,7 @@ class QueueCluster {
       remove(type, name);
     else
       put(type, name, std::move(after));
-    return (write.verb == Verb::kPatchStatus ? "status " : "patch ") + text;
+    return (write.verb == reconcilers::Verb::kPatchStatus ? "status " : "patch ") + text;
   }
 
   std::map<ObjectKey, json> objects_;

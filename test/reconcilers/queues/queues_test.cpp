@@ -3,6 +3,7 @@
 #include "test/reconcilers/queues/queue_cluster.h"
 
 using namespace muster;
+using namespace muster::reconcilers;
 using muster::test::kInUse;
 using muster::test::QueueCluster;
 using nlohmann::json;
@@ -163,8 +164,8 @@ TEST_CASE("queues show what waits and what is reserved and used and borrowed") {
   for (const char* name : {"waits", "off", "big", "reserves"}) cluster.remove(kWorkloads, name);
   cluster.step(kCq);
   CHECK(cluster.status(kClusterQueues, "cq")["flavorsReservation"] == usage("0", "0"));
-  CHECK(cluster.state.queue_counts().of_cluster_queue("cq") == QueueCounts());
-  CHECK(cluster.state.queue_counts().of_local_queue("team-a", "lq") == QueueCounts());
+  CHECK(cluster.state.queue_counts().of_cluster_queue("cq") == state::QueueCounts());
+  CHECK(cluster.state.queue_counts().of_local_queue("team-a", "lq") == state::QueueCounts());
 }
 
 // Upstream counts the pods that are left of all the pod set asks for, not of those that were admitted.

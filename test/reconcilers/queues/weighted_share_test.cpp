@@ -9,6 +9,7 @@
 #include "test/reconcilers/queues/queue_cluster.h"
 
 using namespace muster;
+using namespace muster::reconcilers;
 using namespace muster::test;
 
 namespace {
@@ -85,9 +86,9 @@ class Shares {
     return std::find(asked.begin(), asked.end(), ObjectKey{&type, "", name}) != asked.end();
   }
 
-  ClusterState state;
+  state::ClusterState state;
   ReconcilerSettings settings;
-  SchedulerDriver decisions;
+  state::SchedulerDriver decisions;
   Now now{TimePoint(std::chrono::seconds(1'767'268'800)), MonotonicTime(std::chrono::hours(1))};
   Keys asked;
 

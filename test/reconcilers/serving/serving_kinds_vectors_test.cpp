@@ -19,6 +19,7 @@
 #include "test/support/vectors.h"
 
 using namespace muster;
+using namespace muster::reconcilers;
 using namespace muster::test;
 using nlohmann::json;
 

@@ -8,6 +8,7 @@
 #include "test/reconcilers/pod/pod_vectors.h"
 
 using namespace muster;
+using namespace muster::reconcilers;
 using namespace muster::test;
 using nlohmann::json;
 

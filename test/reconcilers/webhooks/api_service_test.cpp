@@ -9,20 +9,21 @@
 #include "reconcilers/webhooks/webhook_config_reconciler.h"
 
 using namespace muster;
+using namespace muster::reconcilers;
 using namespace std::chrono_literals;
 using nlohmann::json;
 
 namespace {
 
-WebhookRegistration registration() {
-  WebhookRegistration made;
+manifests::WebhookRegistration registration() {
+  manifests::WebhookRegistration made;
   made.visibility_port = 8082;
   return made;
 }
 
 // As `muster manifests` makes it and the API server has it, with that bundle.
 json live(const char* bundle = nullptr) {
-  json service = api_services(registration()).front();
+  json service = manifests::api_services(registration()).front();
   service["metadata"]["resourceVersion"] = "42";
   if (bundle != nullptr) service["spec"]["caBundle"] = base64_encode(bundle);
   return service;
@@ -34,7 +35,7 @@ json patched(json service, const std::optional<json>& patch) {
 }
 
 TypedObject plain(const json& service) {
-  return read_object(kApiServices, service);
+  return read_object(manifests::kApiServices, service);
 }
 
 }  // namespace
@@ -65,7 +66,7 @@ TEST_CASE("APIService: one that is not muster's is left alone and its bundle is 
 
 TEST_CASE("APIService: a bundle that another program injects stays, and outside of the cluster so does the Service") {
   CHECK_FALSE(reconcile_api_service(live("THEIRS"), registration(), "").has_value());
-  WebhookRegistration outside = registration();
+  manifests::WebhookRegistration outside = registration();
   outside.url = "https://10.0.0.5:9443";
   json found = live();
   found["spec"]["service"] = {{"namespace", "here"}, {"name", "mine"}, {"port", 1}};
@@ -76,25 +77,25 @@ TEST_CASE("APIService: a bundle that another program injects stays, and outside 
 
 TEST_CASE("APIService: the keeper writes the issued bundle into it and counts what it holds") {
   WebhookConfigReconciler keeper(registration(), true, 1s);
-  CHECK(WebhookConfigReconciler::keeps(kApiServices, "v1beta1.visibility.kueue.x-k8s.io"));
+  CHECK(WebhookConfigReconciler::keeps(manifests::kApiServices, "v1beta1.visibility.kueue.x-k8s.io"));
   const json service = live("OLD");
   const std::string name = service["metadata"]["name"];
-  keeper.relist(kApiServices, name, {plain(service)});
+  keeper.relist(manifests::kApiServices, name, {plain(service)});
   CHECK(keeper.live_bundles() == std::vector<std::string>{"OLD"});
   keeper.issue_bundle("PEM");
   const auto writes = keeper.plan(nullptr, Now{});
   REQUIRE(writes.size() == 1);
-  CHECK(writes[0].target == ObjectKey{&kApiServices, "", name});
+  CHECK(writes[0].target == ObjectKey{&manifests::kApiServices, "", name});
   CHECK(writes[0].body["spec"]["caBundle"] == base64_encode("PEM"));
   // One that is away is not missed: it may have been deleted so that namespaces can be.
-  keeper.relist(kApiServices, name, {});
+  keeper.relist(manifests::kApiServices, name, {});
   CHECK(keeper.take_missing(MonotonicTime{}).value_or(std::vector<ObjectKey>{}).empty());
 }
 
 TEST_CASE("APIService: where the visibility API is not aggregated the keeper writes none") {
-  WebhookConfigReconciler keeper(WebhookRegistration{}, true, 1s);
+  WebhookConfigReconciler keeper(manifests::WebhookRegistration{}, true, 1s);
   const json service = live();
-  keeper.relist(kApiServices, service["metadata"]["name"].get<std::string>(), {plain(service)});
+  keeper.relist(manifests::kApiServices, service["metadata"]["name"].get<std::string>(), {plain(service)});
   keeper.issue_bundle("PEM");
   CHECK(keeper.plan(nullptr, Now{}).empty());
 }

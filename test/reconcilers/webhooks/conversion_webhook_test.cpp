@@ -7,6 +7,7 @@
 #include "base/encoding.h"
 
 using namespace muster;
+using namespace muster::reconcilers;
 using nlohmann::json;
 
 namespace {
@@ -42,14 +43,14 @@ json patched(json live, const std::optional<json>& patch) {
 }  // namespace
 
 TEST_CASE("conversion webhook: every difference is mended and then nothing is left to do") {
-  WebhookRegistration elsewhere;
+  manifests::WebhookRegistration elsewhere;
   elsewhere.own_namespace = "queues";
-  WebhookRegistration outside;
+  manifests::WebhookRegistration outside;
   outside.url = "https://10.0.0.5:9443";
   const struct {
     const char* name;
     json live;
-    WebhookRegistration registration;
+    manifests::WebhookRegistration registration;
     json wanted;
   } rows[] = {
       {"a definition as it is installed gets the bundle",

@@ -8,14 +8,16 @@
 #include "base/encoding.h"
 
 using namespace muster;
+using namespace muster::reconcilers;
 using nlohmann::json;
 
 namespace {
 
-json live_configuration(WebhookKind kind, const WebhookRegistration& registration, const std::string& bundle) {
-  json live = webhook_configuration(kind, registration);
+json live_configuration(manifests::WebhookKind kind, const manifests::WebhookRegistration& registration,
+                        const std::string& bundle) {
+  json live = manifests::webhook_configuration(kind, registration);
   live["metadata"]["resourceVersion"] = "42";
-  live["webhooks"] = webhook_entries(kind, registration, {}, bundle);
+  live["webhooks"] = manifests::webhook_entries(kind, registration, {}, bundle);
   return live;
 }
 
@@ -29,7 +31,7 @@ json local_queue(const char* ns, const char* name) {
 }  // namespace
 
 TEST_CASE("webhook configuration: what is as it should be is not written") {
-  for (WebhookKind kind : {WebhookKind::kMutating, WebhookKind::kValidating}) {
+  for (manifests::WebhookKind kind : {manifests::WebhookKind::kMutating, manifests::WebhookKind::kValidating}) {
     const json live = live_configuration(kind, {}, "PEM");
     CHECK_FALSE(reconcile_webhook_configuration(live, {}, {}, "PEM").has_value());
   }
@@ -40,17 +42,17 @@ TEST_CASE("webhook configuration: every difference is mended under the version t
   view.put(local_queue("team-b", "default"));
   view.put(local_queue("team-a", "default"));
   view.put(local_queue("team-c", "other"));
-  WebhookRegistration managing;
+  manifests::WebhookRegistration managing;
   managing.manage_jobs_without_queue_name = true;
 
-  const json live = live_configuration(WebhookKind::kMutating, {}, "PEM");
+  const json live = live_configuration(manifests::WebhookKind::kMutating, {}, "PEM");
   json edited = live;
   edited["webhooks"][0]["failurePolicy"] = "Ignore";
   struct Row {
     std::string name;
     const json& live;
     const ClusterView& view;
-    WebhookRegistration registration;
+    manifests::WebhookRegistration registration;
     const char* bundle;
   };
   const ClusterView empty;
@@ -76,7 +78,7 @@ TEST_CASE("webhook configuration: the default queue entry names exactly the name
   view.put(local_queue("team-b", "default"));
   view.put(local_queue("team-a", "default"));
   view.put(local_queue("team-c", "other"));
-  const json live = live_configuration(WebhookKind::kValidating, {}, "PEM");
+  const json live = live_configuration(manifests::WebhookKind::kValidating, {}, "PEM");
   const json webhooks = (*reconcile_webhook_configuration(live, view, {}, "PEM"))["webhooks"];
   const auto found = std::find_if(webhooks.begin(), webhooks.end(), [](const json& webhook) {
     return webhook.value("/namespaceSelector/matchExpressions/0/operator"_json_pointer, "") == "In";
@@ -87,7 +89,7 @@ TEST_CASE("webhook configuration: the default queue entry names exactly the name
 }
 
 TEST_CASE("webhook configuration: without a bundle of ours the injected ones stay") {
-  json live = live_configuration(WebhookKind::kMutating, {}, "THEIRS");
+  json live = live_configuration(manifests::WebhookKind::kMutating, {}, "THEIRS");
   CHECK_FALSE(reconcile_webhook_configuration(live, {}, {}, "").has_value());
   live["webhooks"][0]["timeoutSeconds"] = 30;
   const auto patch = reconcile_webhook_configuration(live, {}, {}, "");
@@ -96,7 +98,7 @@ TEST_CASE("webhook configuration: without a bundle of ours the injected ones sta
 }
 
 TEST_CASE("webhook configuration: bundles are told apart and none is one of them") {
-  json live = live_configuration(WebhookKind::kMutating, {}, "A");
+  json live = live_configuration(manifests::WebhookKind::kMutating, {}, "A");
   CHECK(ca_bundles_of(live) == std::vector<std::string>{"A"});
   live["webhooks"].push_back({{"name", "x"}});
   CHECK(ca_bundles_of(live) == std::vector<std::string>{"", "A"});

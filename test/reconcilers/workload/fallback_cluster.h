@@ -65,7 +65,7 @@ class FallbackCluster : public QueueCluster {
     WorkloadStatus before = read_workload(object)->status, status = before;
     status.admission = Admission{.cluster_queue = "cq", .pod_sets = pod_sets};
     const ClusterQueue* queue = state.cluster_queue("cq");
-    if (queue->fallback) start_flavor_clocks(status, *queue, whole_seconds(now.wall));
+    if (queue->fallback) reconcilers::start_flavor_clocks(status, *queue, whole_seconds(now.wall));
     const auto set = [&](const char* type, bool is_true, const char* reason) {
       set_condition(status.conditions, {.type = type,
                                         .status = is_true ? "True" : "False",
@@ -85,8 +85,8 @@ class FallbackCluster : public QueueCluster {
     json object = get(kWorkloads, "wl");
     const WorkloadPtr workload = read_workload(object);
     const Condition& evicted = *find_condition(workload->status.conditions, "Evicted");
-    object["status"].merge_patch(
-        status_patch(workload->status, released_status(*workload, evicted, Duration::zero(), whole_seconds(now.wall))));
+    object["status"].merge_patch(status_patch(
+        workload->status, reconcilers::released_status(*workload, evicted, Duration::zero(), whole_seconds(now.wall))));
     put(kWorkloads, "wl", object);
   }
   void set_condition_of(const char* type, const char* status, const char* reason) {
@@ -135,7 +135,7 @@ class FallbackCluster : public QueueCluster {
   }
   std::optional<Duration> wakes_in() {
     feed();
-    const Plan plan = reconcile(workload_key());
+    const reconcilers::Plan plan = reconcile(workload_key());
     return plan.again_at ? std::optional(*plan.again_at - now.wall) : std::nullopt;
   }
 

@@ -5,6 +5,7 @@
 #include "test/reconcilers/workload/fallback_cluster.h"
 
 using namespace muster;
+using namespace muster::reconcilers;
 using namespace muster::test;
 
 TEST_CASE("flavor fallback: a Workload that does not start leaves the flavor at its timeout and is requeued at once") {

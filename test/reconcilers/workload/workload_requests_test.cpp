@@ -7,11 +7,12 @@
 #include "reconcilers/workload/workload.h"
 
 using namespace muster;
+using namespace muster::reconcilers;
 using nlohmann::json;
 
 // The Workload's own event, that it is being deleted, can come before the event of its job.
 TEST_CASE("workload: the end of a job of any kind concerns its Workload, which then loses its finalizer") {
-  ClusterState state{QueueSettings()};
+  state::ClusterState state{QueueSettings()};
   state.put(read_object(kWorkloads, {{"metadata",
                                       {{"namespace", "team-a"},
                                        {"name", "job-train"},

@@ -5,6 +5,7 @@
 #include "test/reconcilers/queues/queue_cluster.h"
 
 using namespace muster;
+using namespace muster::reconcilers;
 using muster::test::QueueCluster;
 using nlohmann::json;
 using std::chrono::hours;

@@ -9,6 +9,7 @@
 #include "test/support/vectors.h"
 
 using namespace muster;
+using namespace muster::reconcilers;
 using nlohmann::json;
 
 namespace {
@@ -103,7 +104,7 @@ struct Pass {
 };
 
 Pass run(const json& input) {
-  ClusterState state;
+  state::ClusterState state;
   for (const json& object : input["objects"]) {
     for (const ResourceType* type : {&kClusterQueues, &kLocalQueues, &kAdmissionChecks}) {
       if (object["kind"] == type->kind) state.put_watched(read_object(*type, object));
@@ -111,7 +112,7 @@ Pass run(const json& input) {
   }
   Pass pass{.workload = input["workload"]};
   state.put_watched(read_object(kWorkloads, pass.workload));
-  const SchedulerDriver decisions{QueueSettings()};
+  const state::SchedulerDriver decisions{QueueSettings()};
   ReconcilerSettings settings;
   settings.queues.wait_for_pods_ready = read_wait(input);
   const ObjectKey key{&kWorkloads, pass.workload["metadata"]["namespace"], pass.workload["metadata"]["name"]};
@@ -143,11 +144,11 @@ TEST_SUITE("vectors") {
       strategy.backoff_base_seconds = input["baseSeconds"];
       strategy.backoff_max_seconds = input["maxSeconds"];
       strategy.backoff_jitter = 0.0001;
-      const Duration least =
-          backoff_delay(state.count.value_or(0) + 1, strategy.backoff_base_seconds, strategy.backoff_max_seconds);
+      const Duration least = reconcilers::backoff_delay(state.count.value_or(0) + 1, strategy.backoff_base_seconds,
+                                                        strategy.backoff_max_seconds);
       CHECK(std::to_string(least.count()) == line["output"]["delayMinNanoseconds"]);
       CHECK(std::to_string(least.count() + least.count() / 10'000) == line["output"]["delayMaxNanoseconds"]);
-      count_eviction(state, strategy, "some-uid", kNow);
+      reconcilers::count_eviction(state, strategy, "some-uid", kNow);
       CHECK(state.count == line["output"]["newCount"]);
       const Duration delay = to_time_point(state.requeue_at) - kNow;
       CHECK(delay >= least);
@@ -162,7 +163,7 @@ TEST_SUITE("vectors") {
       CAPTURE(id);
       RequeueState state;
       if (input.contains("current")) state.requeue_at = after_now(input["current"]);
-      const bool updated = set_requeue_at(state, after_now(input["wanted"]), input["increment"]);
+      const bool updated = reconcilers::set_requeue_at(state, after_now(input["wanted"]), input["increment"]);
       CHECK(updated == line["output"]["updated"]);
       CHECK(count_or_null(state) == line["output"]["count"]);
       CHECK(format_duration(to_time_point(state.requeue_at) - kNow) == line["output"]["requeueAtOffset"]);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 using namespace muster;
+using namespace muster::runtime;
 using nlohmann::json;
 
 namespace {
@@ -25,16 +26,16 @@ TEST_CASE("history recorder: what the watches tell of Workloads goes in, and not
   const HandClock clock;
   HistoryRecorder recorder(clock);
   const ObjectKey a{&kWorkloads, "team-a", "a"}, b{&kWorkloads, "team-a", "b"};
-  recorder.take_in(KindListed{.type = &kWorkloads, .objects = {workload("a"), workload("b")}});
-  recorder.take_in(KindListed{.type = &kJobs, .objects = {}});
-  recorder.take_in(LeadershipChanged{true, 1});
-  recorder.take_in(Tick{});
+  recorder.take_in(engine::KindListed{.type = &kWorkloads, .objects = {workload("a"), workload("b")}});
+  recorder.take_in(engine::KindListed{.type = &kJobs, .objects = {}});
+  recorder.take_in(engine::LeadershipChanged{true, 1});
+  recorder.take_in(engine::Tick{});
   CHECK(recorder.of(a).size() == 1);
-  recorder.take_in(ObjectRemoved{workload("a")});
+  recorder.take_in(engine::ObjectRemoved{workload("a")});
   CHECK(recorder.of(a).size() == 2);
-  recorder.take_in(ObjectChanged{workload("c")});
+  recorder.take_in(engine::ObjectChanged{workload("c")});
   CHECK(recorder.of({&kWorkloads, "team-a", "c"}).size() == 1);
-  recorder.take_in(KindListed{.type = &kWorkloads, .objects = {workload("c")}});
+  recorder.take_in(engine::KindListed{.type = &kWorkloads, .objects = {workload("c")}});
   CHECK(recorder.of(b).back().what == "Workload deleted");
   CHECK(recorder.bytes() > 0);
 }

@@ -8,13 +8,14 @@
 #include <vector>
 
 using namespace muster;
+using namespace muster::runtime;
 
 TEST_CASE("shared snapshot: many readers at once cost one question, and a later one another") {
   std::atomic<int> asked = 0;
   SharedSnapshot shared(
-      [&]() -> std::optional<QueueListing> {
+      [&]() -> std::optional<explain::QueueListing> {
         ++asked;
-        return QueueListing{};
+        return explain::QueueListing{};
       },
       system_clock(), {.fresh = std::chrono::milliseconds(500), .kept = std::chrono::minutes(1)});
   CHECK_FALSE(shared.kept());
@@ -33,10 +34,10 @@ TEST_CASE("shared snapshot: many readers at once cost one question, and a later 
 TEST_CASE("shared snapshot: who comes while the next one is made gets the last one, and waits where that is too old") {
   std::atomic<int> asked = 0;
   std::atomic<bool> held = false;
-  const auto take = [&]() -> std::optional<QueueListing> {
+  const auto take = [&]() -> std::optional<explain::QueueListing> {
     ++asked;
     while (held) std::this_thread::yield();
-    return QueueListing{};
+    return explain::QueueListing{};
   };
   for (const bool is_too_old : {false, true}) {
     asked = 0;
@@ -65,7 +66,7 @@ TEST_CASE("shared snapshot: who comes while the next one is made gets the last o
 }
 
 TEST_CASE("shared snapshot: it is dropped when nobody reads, and made again") {
-  SharedSnapshot shared([] { return std::optional(QueueListing{}); }, system_clock(),
+  SharedSnapshot shared([] { return std::optional(explain::QueueListing{}); }, system_clock(),
                         {.fresh = std::chrono::milliseconds(1), .kept = std::chrono::milliseconds(10)});
   CHECK(shared.get() != nullptr);
   const MonotonicTime end = system_clock().now().monotonic + std::chrono::seconds(20);
@@ -77,7 +78,9 @@ TEST_CASE("shared snapshot: it is dropped when nobody reads, and made again") {
 TEST_CASE("shared snapshot: what is not synced is asked again at once") {
   int asked = 0;
   SharedSnapshot shared(
-      [&]() -> std::optional<QueueListing> { return ++asked < 3 ? std::nullopt : std::optional(QueueListing{}); },
+      [&]() -> std::optional<explain::QueueListing> {
+        return ++asked < 3 ? std::nullopt : std::optional(explain::QueueListing{});
+      },
       system_clock());
   CHECK(shared.get() == nullptr);
   CHECK(shared.get() == nullptr);

@@ -12,6 +12,7 @@
 #include "test/simulation/starts/starts_cluster.h"
 
 using namespace muster;
+using namespace muster::runtime;
 using namespace muster::test;
 using nlohmann::json;
 

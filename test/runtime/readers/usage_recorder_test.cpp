@@ -8,12 +8,13 @@
 #include <thread>
 
 using namespace muster;
+using namespace muster::runtime;
 
 namespace {
 
-QueueListing with_queue() {
-  QueueListing listed;
-  ListedClusterQueue queue;
+explain::QueueListing with_queue() {
+  explain::QueueListing listed;
+  scheduler::ListedClusterQueue queue;
   queue.object = read_cluster_queue({{"metadata", {{"name", "cq"}}}});
   listed.listing.cluster_queues.push_back(std::move(queue));
   return listed;
@@ -33,7 +34,9 @@ TEST_CASE("usage recorder: an engine that has nothing to show is asked again unt
   }
   std::atomic<int> asked = 0;
   const UsageRecorder recorder(
-      [&]() -> std::optional<QueueListing> { return ++asked < 3 ? std::nullopt : std::optional(with_queue()); },
+      [&]() -> std::optional<explain::QueueListing> {
+        return ++asked < 3 ? std::nullopt : std::optional(with_queue());
+      },
       system_clock(), {.interval = std::chrono::hours(1), .until_first = std::chrono::milliseconds(1)});
   const MonotonicTime end = system_clock().now().monotonic + std::chrono::seconds(20);
   while (samples_of(recorder) == 0 && system_clock().now().monotonic < end) std::this_thread::yield();

@@ -72,23 +72,25 @@ struct Fixture {
     REQUIRE(server.patch_status(pod, {{"status", {{"containerStatuses", json::array({main})}}}}).done());
   }
   // A write of muster's, as the harness reports it.
-  void write(Write wanted, const std::string& process = "replica 0", bool heard = true) {
+  void write(reconcilers::Write wanted, const std::string& process = "replica 0", bool heard = true) {
     const ObjectPtr before = server.get(wanted.target);
-    if (wanted.verb == Verb::kPatch && wanted.target.type->plural == kConfigMaps.plural)
-      wanted.body = with_version(read_meta(*before), std::move(wanted.body));
+    if (wanted.verb == reconcilers::Verb::kPatch && wanted.target.type->plural == kConfigMaps.plural)
+      wanted.body = reconcilers::with_version(read_meta(*before), std::move(wanted.body));
     const Answer answer = server.carry_out(wanted);
     REQUIRE_MESSAGE(answer.done(), answer.message);
     invariants.see_write(process, wanted, answer, before, heard);
   }
   void make_gate() {
     write(
-        {.verb = Verb::kCreate,
+        {.verb = reconcilers::Verb::kCreate,
          .target = kGate,
          .body = {
              {"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"metadata", {{"name", "gate"}, {"namespace", "default"}}}}});
   }
   void say(const std::string& started, const std::string& expired) {
-    write({.verb = Verb::kPatch, .target = kGate, .body = {{"data", {{"started", started}, {"expired", expired}}}}});
+    write({.verb = reconcilers::Verb::kPatch,
+           .target = kGate,
+           .body = {{"data", {{"started", started}, {"expired", expired}}}}});
   }
   size_t violations() const { return invariants.violations().size(); }
 };
@@ -189,7 +191,8 @@ TEST_CASE_FIXTURE(Fixture, "invariants: what may be said about a run") {
 TEST_CASE_FIXTURE(Fixture, "invariants: which repetitions of a write are one too many") {
   make_gate();
   // The one patch that may come without a version.
-  const Write same{.verb = Verb::kPatch, .target = job_key(), .body = {{"spec", {{"suspend", true}}}}};
+  const reconcilers::Write same{
+      .verb = reconcilers::Verb::kPatch, .target = job_key(), .body = {{"spec", {{"suspend", true}}}}};
   SUBCASE("the same process again") {
     write(same);
     write(same);

@@ -123,7 +123,8 @@ class ReplayedDay {
  public:
   explicit ReplayedDay(uint64_t seed, double load = 1, size_t courses = 19) : courses_(courses) {
     what_if::ScenarioOptions options;
-    for (const JobKind* kind : job_kinds()) options.settings.queues.rules.frameworks.emplace(kind->framework);
+    for (const jobs::JobKind* kind : jobs::job_kinds())
+      options.settings.queues.rules.frameworks.emplace(kind->framework);
     options.random = what_if::RandomArrivals{
         .seed = seed, .jobs = day_jobs(load), .over = std::chrono::hours(48), .spread = kDaySpread};
     auto read = what_if::read_scenario(day_objects(load), options);
@@ -143,7 +144,7 @@ class ReplayedDay {
     std::sort(ends_.begin(), ends_.end());
     for (const what_if::Stay& stay : truth_.stays) stays_[stay.job].push_back(stay.from);
     result_.jobs = scenario_.arrivals.size();
-    const auto every = [&](const ClusterState& state, const SchedulerDriver& decisions, Now now) {
+    const auto every = [&](const state::ClusterState& state, const state::SchedulerDriver& decisions, Now now) {
       look(state, decisions, now);
     };
     what_if::run(scenario_, {}, {.every = std::chrono::minutes(20), .look = every});
@@ -151,7 +152,7 @@ class ReplayedDay {
   }
 
  private:
-  void look(const ClusterState& state, const SchedulerDriver& decisions, Now now) {
+  void look(const state::ClusterState& state, const state::SchedulerDriver& decisions, Now now) {
     const int64_t elapsed = (now.wall - scenario_.start).count();
     for (; noted_ < ends_.size() && ends_[noted_].first <= elapsed; ++noted_) note(ends_[noted_].second);
     history_.arrivals.begin(to_timestamp(scenario_.start));
@@ -168,8 +169,9 @@ class ReplayedDay {
     blind.annotated.clear();
     const StartEstimates estimates =
         starts::estimate_starts(blind, history_, scenario_.settings.queues, {.courses = courses_});
-    for (const ListedClusterQueue& queue : scene.listing.cluster_queues) {
-      for (const PendingEntry& entry : queue.pending) judge(queue.object->meta.name, *entry.object, estimates, elapsed);
+    for (const scheduler::ListedClusterQueue& queue : scene.listing.cluster_queues) {
+      for (const scheduler::PendingEntry& entry : queue.pending)
+        judge(queue.object->meta.name, *entry.object, estimates, elapsed);
     }
   }
 

@@ -14,8 +14,8 @@ class StartsCluster {
   // 2026-01-01T12:00:00Z
   Now now{TimePoint(std::chrono::seconds(1'767'268'800)), MonotonicTime(std::chrono::hours(1000))};
   QueueSettings settings{};
-  ClusterState state{};
-  SchedulerDriver decisions{QueueSettings()};
+  state::ClusterState state{};
+  state::SchedulerDriver decisions{QueueSettings()};
   starts::QueueHistory history{};
 
   // ClusterQueue "cq" with 4 cpus of flavor "f", LocalQueue "lq" in namespace "team-a".

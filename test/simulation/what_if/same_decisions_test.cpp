@@ -48,13 +48,13 @@ Steps steps_in_world(const std::vector<json>& objects, const std::vector<TimedJo
   simulation::WorldOptions options{.seed = 1, .queues = queues};
   // Gangs and webhooks are no part of the question; the nodes have room for everybody.
   simulation::World world(std::move(options));
-  for (const json& object : objects) REQUIRE(world.create(object).outcome == WriteOutcome::kDone);
+  for (const json& object : objects) REQUIRE(world.create(object).outcome == reconcilers::WriteOutcome::kDone);
   world.run_for(5s);
   for (const TimedJob& job : jobs) {
     world.at(world.elapsed() + job.at, [&world, &job] {
       const auto answer = world.create(job.manifest);
       INFO(answer.message);
-      CHECK(answer.outcome == WriteOutcome::kDone);
+      CHECK(answer.outcome == reconcilers::WriteOutcome::kDone);
     });
   }
   world.run_for(length);

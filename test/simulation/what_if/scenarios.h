@@ -33,7 +33,7 @@ inline std::vector<nlohmann::json> from_yaml(const std::string& text) {
 // Every kind of job is queued.
 inline what_if::ScenarioOptions all_kinds() {
   what_if::ScenarioOptions options;
-  for (const JobKind* kind : job_kinds()) options.settings.queues.rules.frameworks.emplace(kind->framework);
+  for (const jobs::JobKind* kind : jobs::job_kinds()) options.settings.queues.rules.frameworks.emplace(kind->framework);
   return options;
 }
 

@@ -9,6 +9,7 @@
 #include "test/support/measurements.h"
 
 using namespace muster;
+using namespace muster::state;
 using muster::test::QueueCluster;
 using muster::test::to_text;
 using muster::test::to_texts;

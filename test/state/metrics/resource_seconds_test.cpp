@@ -12,6 +12,7 @@
 #include "api/typed_object.h"
 
 using namespace muster;
+using namespace muster::state;
 using nlohmann::json;
 using std::chrono::seconds;
 
