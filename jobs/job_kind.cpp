@@ -27,6 +27,11 @@ const ValuePath& JobKind::managed_by_path() const {
   return path;
 }
 
+const OwnedKind* JobKind::find_owned(std::string_view, std::string_view) const {
+  static const OwnedKind any;
+  return &any;
+}
+
 Result<std::vector<ConstPodTemplateRef>> JobKind::read_pod_templates(const nlohmann::json& job, std::string_view,
                                                                      const ClusterView&) const {
   return read_pod_templates(job);

@@ -93,6 +93,9 @@ class JobKind {
   // Where the value stands that suspends it, and which value does. Of a pod: where its gates stand.
   virtual const ValuePath& suspend_path() const;
   virtual bool suspended_when() const { return true; }
+  // What its controller makes for a job that is of this kind; nullptr: nothing, so that such an object is queued by
+  // itself, whatever its ownerReferences say. Of pods this is not asked.
+  virtual const OwnedKind* find_owned(std::string_view group, std::string_view kind) const;
   // Kueue validates the format of labels of some kinds only at creation.
   virtual bool forms_are_checked_on_update() const { return true; }
   // Whether a job can name an existing Workload of a user.

@@ -105,17 +105,21 @@ MaybeAncestor managed_ancestor(const Review& review, const json& object) {
       return std::nullopt;
     return OwnerFacts{.uid = owner.uid, .queue_name = {}, .controller = {}, .has_workload = true};
   };
-  return managed_ancestor(review.settings, lookup, std::string(string_at(object, {"metadata", "uid"})),
-                          controller_of(object), enabled_kind(review) == &plain_pod);
+  return managed_ancestor(review.settings, lookup,
+                          {review.request.group, review.request.kind,
+                           std::string(string_at(object, {"metadata", "uid"})), controller_of(object)});
 }
 
-MaybeAncestor managed_ancestor(const RuleSettings& settings, const OwnerLookup& lookup, std::string uid,
-                               std::optional<OwnerReference> owner, bool of_pod) {
-  std::vector<std::string> seen = {std::move(uid)};
+MaybeAncestor managed_ancestor(const RuleSettings& settings, const OwnerLookup& lookup, MaybeOwned object) {
+  std::vector<std::string> seen = {std::move(object.uid)};
   std::optional<ManagedAncestor> managed;
+  std::optional<OwnerReference> owner = std::move(object.controller);
+  // Every kind makes pods.
+  bool is_made = object.group == plain_pod.type.group && object.kind == plain_pod.type.kind;
+  std::string group(object.group), name(object.kind);
   while (owner) {
     const JobKind* kind = find_owner_kind(*owner, settings);
-    if (kind == &batch_job && !(of_pod && seen.size() == 1)) return managed;
+    if (kind != nullptr && !is_made && kind->find_owned(group, name) == nullptr) return managed;
     const std::optional<OwnerFacts> facts = lookup(*owner);
     if (!facts && !kind) return managed;
     if (!facts) return fail_with(Undecided{not_found(*kind, owner->name)});
@@ -131,6 +135,9 @@ MaybeAncestor managed_ancestor(const RuleSettings& settings, const OwnerLookup& 
     const bool external = settings.is_external(owner->api_version, owner->kind);
     if (counts && (external || is_enabled(settings, kind)))
       managed = ManagedAncestor{owner->kind.text(), owner->name, facts->uid, external};
+    group = group_of(owner->api_version);
+    name = owner->kind.text();
+    is_made = false;
     owner = facts->controller;
   }
   return managed;

@@ -70,19 +70,22 @@ struct ManagedAncestor {
 // Walks the controllers upwards, at most ten, and finds the topmost one of an enabled kind that is
 // managed; nullopt when none is. A controller of a known kind must exist: its absence is an error, and so
 // is a cycle. A controller with another uid is a namesake and ends the walk, and so does a controller of
-// an unknown kind outside of the view. So does a batch/v1 Job above anything but a pod: its controller
-// makes pods and no jobs, so its Workload never counts the pods of another job, whatever ownerReferences
-// say.
+// an unknown kind outside of the view. So does a controller of a kind that makes no such objects
+// (JobKind::find_owned): its Workload does not count their pods, whatever ownerReferences say.
 //
 // Objects of integrations.externalFrameworks are known through their Workloads: one with a Workload
 // (an admitted one, where a review asks) in the same namespace is managed, and ends the walk.
 using MaybeAncestor = Result<std::optional<ManagedAncestor>, Undecided>;
 MaybeAncestor managed_ancestor(const Review& review, const nlohmann::json& object);
-// The same for the object with this uid and controller; `lookup` finds owners in its
-// namespace, nullopt when there is none of that name.
+// The same for an object that is given by its metadata; `lookup` finds owners in its namespace, nullopt when
+// there is none of that name.
+struct MaybeOwned {
+  std::string_view group, kind;
+  std::string uid;
+  std::optional<OwnerReference> controller;
+};
 using OwnerLookup = std::function<std::optional<OwnerFacts>(const OwnerReference& owner)>;
-MaybeAncestor managed_ancestor(const RuleSettings& settings, const OwnerLookup& lookup, std::string uid,
-                               std::optional<OwnerReference> controller, bool of_pod = false);
+MaybeAncestor managed_ancestor(const RuleSettings& settings, const OwnerLookup& lookup, MaybeOwned object);
 
 // Whether the object is a queued job, by all rules above.
 Result<bool, Undecided> is_queued(const Review& review, const nlohmann::json& object);

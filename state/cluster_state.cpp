@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "api/kinds/kind_description.h"
 #include "api/kinds/serving_types.h"
 #include "api/meta/constants.h"
 #include "api/texts/workload_texts.h"
@@ -14,6 +15,14 @@ namespace {
 
 // Between two attempts of a create that the API server refuses.
 constexpr Duration kLongestRefusal = std::chrono::minutes(1);
+
+// The job of a described kind that controls an object. A JobSet's Jobs are many, and have an index of their own.
+std::optional<NamespacedName> described_parent(const ObjectMeta& meta) {
+  const auto& controller = meta.controller;
+  if (!controller || find_described_kind(group_of(controller->api_version), controller->kind) == nullptr)
+    return std::nullopt;
+  return NamespacedName{meta.ns, controller->uid};
+}
 
 }  // namespace
 
@@ -170,6 +179,18 @@ std::optional<NamespacedName> ClusterState::subdomain_of(const JobSet& set) {
   return NamespacedName{set.meta.ns, set.subdomain};
 }
 
+std::optional<NamespacedName> ClusterState::parent_of(const Job& job) {
+  return described_parent(job.meta);
+}
+
+std::optional<NamespacedName> ClusterState::parent_of(const JobSet& jobset) {
+  return described_parent(jobset.meta);
+}
+
+std::optional<NamespacedName> ClusterState::parent_of(const DescribedJob& job) {
+  return described_parent(job.meta);
+}
+
 std::optional<NamespacedName> ClusterState::kind_of(const DescribedJob& job) {
   return NamespacedName{job.meta.ns, job.kind->type().plural};
 }
@@ -242,9 +263,18 @@ std::optional<NamespacedName> ClusterState::serving_set_of(const Workload& workl
 template <class Visit>
 void ClusterState::for_each_index(const TypedObject& object, Visit visit) {
   std::visit(Overloaded{
-                 [&](const JobPtr& indexed) { visit(jobs_of_jobset_, indexed); },
-                 [&](const JobSetPtr& indexed) { visit(jobsets_of_subdomain_, indexed); },
-                 [&](const DescribedJobPtr& indexed) { visit(described_jobs_in_, indexed); },
+                 [&](const JobPtr& indexed) {
+                   visit(jobs_of_jobset_, indexed);
+                   visit(jobs_of_parent_, indexed);
+                 },
+                 [&](const JobSetPtr& indexed) {
+                   visit(jobsets_of_subdomain_, indexed);
+                   visit(jobsets_of_parent_, indexed);
+                 },
+                 [&](const DescribedJobPtr& indexed) {
+                   visit(described_jobs_in_, indexed);
+                   visit(described_jobs_of_parent_, indexed);
+                 },
                  [&](const WorkloadPtr& indexed) {
                    visit(workloads_of_owner_, indexed);
                    visit(workloads_by_uid_, indexed);

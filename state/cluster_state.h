@@ -57,6 +57,8 @@ class ClusterState {
   std::vector<const InPlacePod*> in_place_pods(std::string_view ns, std::string_view jobset) const;
   // JobSets of a namespace that use a headless Service of this name.
   std::vector<const JobSet*> jobsets_of_subdomain(std::string_view ns, std::string_view subdomain) const;
+  // Jobs, JobSets and objects of described kinds whose controller is the object of a described kind with this uid.
+  std::vector<TypedObject> children_of(std::string_view ns, std::string_view uid) const;
   // By name; also those of a deleted owner.
   std::vector<const Workload*> workloads_of_owner(std::string_view owner_uid) const;
   const Workload* workload_with_uid(std::string_view uid) const;
@@ -157,6 +159,9 @@ class ClusterState {
 
   static std::optional<NamespacedName> jobset_of(const Job& job);
   static std::optional<NamespacedName> subdomain_of(const JobSet& jobset);
+  static std::optional<NamespacedName> parent_of(const Job& job);
+  static std::optional<NamespacedName> parent_of(const JobSet& jobset);
+  static std::optional<NamespacedName> parent_of(const DescribedJob& job);
   static std::optional<NamespacedName> kind_of(const DescribedJob& job);
   static std::optional<NamespacedName> owner_of(const Workload& workload);
   static std::optional<NamespacedName> uid_of(const Workload& workload);
@@ -177,6 +182,9 @@ class ClusterState {
   ObjectIndex<Job, jobset_of> jobs_of_jobset_;
   ObjectIndex<JobSet, subdomain_of> jobsets_of_subdomain_;
   ObjectIndex<DescribedJob, kind_of> described_jobs_in_;
+  ObjectIndex<Job, parent_of> jobs_of_parent_;
+  ObjectIndex<JobSet, parent_of> jobsets_of_parent_;
+  ObjectIndex<DescribedJob, parent_of> described_jobs_of_parent_;
   ObjectIndex<Workload, owner_of> workloads_of_owner_;
   ObjectIndex<Workload, uid_of> workloads_by_uid_;
   ObjectIndex<Workload, preemptor_of> victims_of_;

@@ -97,6 +97,15 @@ const PriorityClass* ClusterState::default_pod_priority() const {
   return highest;
 }
 
+std::vector<TypedObject> ClusterState::children_of(std::string_view ns, std::string_view uid) const {
+  std::vector<TypedObject> children;
+  const auto add = [&](const auto& places) { children.insert(children.end(), places.begin(), places.end()); };
+  add(jobs_of_parent_.shared_at({ns, uid}));
+  add(jobsets_of_parent_.shared_at({ns, uid}));
+  add(described_jobs_of_parent_.shared_at({ns, uid}));
+  return children;
+}
+
 std::vector<const Workload*> ClusterState::workloads_of_owner(std::string_view owner_uid) const {
   return workloads_of_owner_.at({"", owner_uid});
 }

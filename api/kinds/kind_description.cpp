@@ -19,6 +19,8 @@ constexpr size_t kMostFactors = 4;
 constexpr size_t kMostEnds = 8;
 constexpr size_t kMostPriorityPaths = 4;
 constexpr size_t kMostConsulted = 4;
+constexpr size_t kMostOwned = 8;
+constexpr int64_t kMostTimes = 10;
 
 CountFactor read_factor(const json& value, const FieldPath& place, FieldErrors& errors) {
   CountFactor factor;
@@ -99,6 +101,24 @@ ConsultedKind read_consulted(const json& value, const FieldPath& place, FieldErr
   return kind;
 }
 
+OwnedKind read_owned(const json& value, const FieldPath& place, FieldErrors& errors) {
+  OwnedKind owned;
+  StrictFields fields(value, place, errors);
+  if (!fields.truth("any", false)) {
+    owned.group = fields.text("group");
+    owned.kind = fields.text("kindName");
+  }
+  for (const auto& [item, at] : fields.list("podSets", KindDescription::kMostPodSets, true)) {
+    if (item->is_string())
+      owned.pod_sets.push_back(item->get<std::string>());
+    else
+      errors.push_back(invalid(at, *item, "must be the name of a pod set"));
+  }
+  owned.times = static_cast<int32_t>(fields.number("times", 1, 1, kMostTimes));
+  fields.refuse_others();
+  return owned;
+}
+
 void read_hook(StrictFields& fields, KindDescription& kind) {
   const std::string name = fields.text("hook", "");
   kind.hook = find_kind_hook(name);
@@ -106,6 +126,8 @@ void read_hook(StrictFields& fields, KindDescription& kind) {
     fields.errors().push_back(invalid(fields.at("hook"), name, "muster has no such code: one of " + kind_hook_names()));
   for (const auto& [item, at] : fields.list("consults", kMostConsulted, true))
     kind.consulted.push_back(read_consulted(*item, at, fields.errors()));
+  for (const auto& [item, at] : fields.list("owns", kMostOwned, true))
+    kind.owned.push_back(read_owned(*item, at, fields.errors()));
 }
 
 void read_where_it_stands(StrictFields& fields, KindDescription& kind) {
@@ -122,6 +144,21 @@ void read_where_it_stands(StrictFields& fields, KindDescription& kind) {
     kind.pod_sets.push_back(read_source(*item, at, fields.errors()));
   for (const auto& [item, at] : fields.list("priorityClass", kMostPriorityPaths, true))
     kind.priority_classes.push_back(read_value_path(*item, at, StrictFields::kWithoutWildcard, fields.errors()));
+}
+
+// A list names its pod sets itself, and a hook can make others.
+void check_owned(StrictFields& fields, const KindDescription& kind) {
+  const std::vector<PodSetSource>& sources = kind.pod_sets;
+  const bool named = (kind.hook == nullptr || !kind.hook->makes_pod_sets) &&
+                     std::none_of(sources.begin(), sources.end(), [](const PodSetSource& each) { return each.each; });
+  if (!named) return;
+  for (size_t i = 0; i < kind.owned.size(); ++i) {
+    for (const std::string& name : kind.owned[i].pod_sets) {
+      if (std::none_of(sources.begin(), sources.end(), [&](const PodSetSource& each) { return each.name == name; }))
+        fields.errors().push_back(
+            invalid(fields.at("owns").index(i).child("podSets"), name, "must be the name of a pod set"));
+    }
+  }
 }
 
 void read_state(StrictFields& fields, KindDescription& kind) {
@@ -149,6 +186,13 @@ void KindDescription::settle() {
   for (ConsultedKind& each : consulted) each.settle();
 }
 
+const OwnedKind* KindDescription::find_owned(std::string_view of_group, std::string_view of_kind) const {
+  const auto found = std::find_if(owned.begin(), owned.end(), [&](const OwnedKind& each) {
+    return each.kind.empty() || (each.group == of_group && each.kind == of_kind);
+  });
+  return found == owned.end() ? nullptr : &*found;
+}
+
 void ConsultedKind::settle() {
   api_version_ = group + "/" + version;
   type_ = {group, version, plural, kind, namespaced, api_version_};
@@ -169,6 +213,7 @@ Result<KindDescriptionPtr, FieldErrors> read_kind_description(const json& object
     read_resource(fields, *kind);
     read_hook(fields, *kind);
     read_where_it_stands(fields, *kind);
+    check_owned(fields, *kind);
     read_state(fields, *kind);
     fields.refuse_others();
   }

@@ -68,6 +68,14 @@ struct ConsultedKind {
   ResourceType type_{};
 };
 
+// What the kind's own controller makes for a job. It uses the quota of the job, as far as these pod sets go, and is not
+// queued by itself.
+struct OwnedKind {
+  std::string group, kind;            // both empty: of any kind
+  std::vector<std::string> pod_sets;  // of the job, by name: those whose pods these objects make; empty: all
+  int32_t times = 1;                  // how many of them the quota is for, where one replaces another
+};
+
 struct KindHook;
 
 struct KindDescription {
@@ -91,11 +99,15 @@ struct KindDescription {
   bool elastic = false;                  // its jobs may have kueue.x-k8s.io/elastic-job
   const KindHook* hook = nullptr;        // code for what paths cannot say (api/kinds/kind_hook.h); lives forever
   std::vector<ConsultedKind> consulted;  // its addresses are settled
+  // Other objects with such a job as their controller are queued by themselves.
+  std::vector<OwnedKind> owned;
 
   // "kubeflow.org/v1", and the type itself; they live as long as this.
   const ResourceType& type() const { return type_; }
   // "pytorchjob": its name in small letters, as kubectl has it.
   const std::string& singular() const { return singular_; }
+  // The item of `owned` for this kind; nullptr: there is none.
+  const OwnedKind* find_owned(std::string_view of_group, std::string_view of_kind) const;
   // As it was read, for comparing.
   std::string text;
   // Once all of the above is set.

@@ -81,6 +81,8 @@ class BatchJob final : public JobKind {
   }
   void set_suspend(json& job, bool suspend) const override { set_suspend_field(job, suspend); }
   bool takes_elastic_jobs() const override { return true; }
+  // Pods only: its Workload never counts the pods of another job.
+  const OwnedKind* find_owned(std::string_view, std::string_view) const override { return nullptr; }
   std::vector<PodTemplateRef> pod_templates(json& job) const override { return templates(job); }
   std::vector<ConstPodTemplateRef> read_pod_templates(const json& job) const override { return templates(job); }
 

@@ -21,6 +21,9 @@ class DescribedKind final : public JobKind {
   std::vector<ConstPodTemplateRef> read_pod_templates(const nlohmann::json& job) const override;
   Result<std::vector<ConstPodTemplateRef>> read_pod_templates(const nlohmann::json& job, std::string_view ns,
                                                               const ClusterView& view) const override;
+  const OwnedKind* find_owned(std::string_view group, std::string_view kind) const override {
+    return kind_.find_owned(group, kind);
+  }
   bool forms_are_checked_on_update() const override { return has_gated_updates(); }
   bool has_gated_updates() const override;
   bool takes_prebuilt_workloads() const override { return kind_.prebuilt_workloads; }

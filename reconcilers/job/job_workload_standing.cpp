@@ -33,50 +33,99 @@ bool fits(const Requests& requests, const Requests& room) {
   });
 }
 
-// Of this JobSet and of those that its controller got before it and that have not ended.
-Requests requests_until(const JobContext& context) {
-  const ObjectMeta& last = context.job.meta();
-  Requests sum;
-  context.state.for_each_of(kJobSets, [&](const TypedObject& object) {
-    const ObjectMeta& meta = meta_of(object);
-    if (meta.ns != last.ns || !meta.controller || meta.controller->uid != last.controller->uid) return;
-    if (std::tie(last.created, last.name) < std::tie(meta.created, meta.name) || jobs::jobset.end(object)) return;
-    muster::add(sum, requests_of(jobs::jobset.pod_set_shapes(object, context.queues().rules)));
-  });
-  return sum;
-}
+// More objects of one controller are not compared: the others are held.
+constexpr size_t kMostSiblings = 100;
 
 bool is_running(const Workload& workload) {
   return workload.admitted() && !workload.finished();
 }
 
-// The Workload of a JobSet counts the Jobs that its controller creates, so a JobSet below a JobSet is not counted. The
-// controllers of other kinds create JobSets (the trainer, AppWrapper's), and so can each user who can create JobSets:
-// what is counted is as much as the Workload of the whole has.
+// Of the pod sets with these names; no names: of all.
+Requests requests_of(const std::vector<PodSet>& pod_sets, const std::vector<std::string>& names) {
+  if (names.empty()) return requests_of(pod_sets);
+  std::vector<PodSet> chosen;
+  std::copy_if(pod_sets.begin(), pod_sets.end(), std::back_inserter(chosen), [&](const PodSet& pod_set) {
+    return std::find(names.begin(), names.end(), pod_set.name) != names.end();
+  });
+  return requests_of(chosen);
+}
+
+// Those of its controller that use the same part of the quota, that it got before this one and that have not ended.
+std::vector<jobs::QueuedJob> older_siblings(const JobContext& context, const jobs::QueuedJob& child,
+                                            const jobs::JobKind& parent) {
+  const ObjectMeta& last = child.meta();
+  const OwnedKind* owned = parent.find_owned(child.type().group, child.type().kind);
+  std::vector<jobs::QueuedJob> older;
+  for (const TypedObject& object : context.state.children_of(last.ns, last.controller->uid)) {
+    const ObjectMeta& meta = meta_of(object);
+    if (std::tie(last.created, last.name) <= std::tie(meta.created, meta.name)) continue;
+    const ResourceType& type = type_of(object);
+    if (parent.find_owned(type.group, type.kind) != owned) continue;
+    const auto sibling = find_job(key_of(object), context.state);
+    if (sibling && sibling->readable() && !sibling->end()) older.push_back(*sibling);
+    if (older.size() > kMostSiblings) break;
+  }
+  return older;
+}
+
+// Whether the quota of the parent, whose pod sets these are, has room for the child beside what its controller got
+// before it.
+bool has_room(const JobContext& context, const jobs::QueuedJob& child, const jobs::JobKind& parent,
+              const std::vector<PodSet>& pod_sets) {
+  if (!child.readable()) return false;
+  const OwnedKind* owned = parent.find_owned(child.type().group, child.type().kind);
+  const std::vector<jobs::QueuedJob> older = older_siblings(context, child, parent);
+  if (owned == nullptr || older.size() > kMostSiblings) return false;
+  Requests sum = requests_of(child.pod_set_shapes(context.queues().rules));
+  for (const jobs::QueuedJob& sibling : older)
+    muster::add(sum, requests_of(sibling.pod_set_shapes(context.queues().rules)));
+  return fits(sum, multiply(requests_of(pod_sets, owned->pod_sets), owned->times));
+}
+
+// A JobSet's controller makes the Jobs that the JobSet's Workload counts, and no JobSets. The controllers of described
+// kinds make other objects (the trainer, KubeRay, the MPI operator), and so can each user who can create such objects:
+// what runs is as much as the Workload of the whole has, and as much as each object between them says.
+bool fits_below(const JobContext& context, const jobs::QueuedJob& child, const jobs::ManagedAncestor& top,
+                const Workload& workload) {
+  const OwnerReference& controller = *child.meta().controller;
+  const jobs::JobKind* kind = jobs::find_owner_kind(controller, context.queues().rules);
+  const bool is_top = controller.uid == top.uid;
+  const auto parent =
+      kind == nullptr ? std::nullopt : find_job({&kind->type, child.meta().ns, controller.name}, context.state);
+  if (!parent || !(is_top || parent->readable())) return false;
+  if (kind == &jobs::jobset) {
+    if (child.type().kind == kJobSets.kind) return false;
+  } else {
+    const std::vector<PodSet> pod_sets = is_top ? workload.pod_sets : parent->pod_set_shapes(context.queues().rules);
+    if (!has_room(context, child, *kind, pod_sets)) return false;
+  }
+  return is_top || (parent->meta().controller && fits_below(context, *parent, top, workload));
+}
+
 bool is_covered(const JobContext& context, const jobs::ManagedAncestor& ancestor) {
-  const bool is_jobset = context.job.type().plural == kJobSets.plural;
-  if (is_jobset && ancestor.kind == kJobSets.kind) return false;
   const std::vector<const Workload*> workloads = context.state.workloads_of_owner(ancestor.uid);
   return std::any_of(workloads.begin(), workloads.end(), [&](const Workload* workload) {
-    return is_running(*workload) && (!is_jobset || fits(requests_until(context), requests_of(workload->pod_sets)));
+    return is_running(*workload) && (ancestor.external || fits_below(context, context.job, ancestor, *workload));
   });
 }
 
 jobs::MaybeAncestor ancestor_of(const JobContext& context) {
   const RuleSettings& rules = context.queues().rules;
   const ObjectMeta& meta = context.job.meta();
-  return jobs::managed_ancestor(rules, owners_in(context.state, rules, meta.ns), meta.uid, meta.controller);
+  const ResourceType& type = context.job.type();
+  return jobs::managed_ancestor(rules, owners_in(context.state, rules, meta.ns),
+                                {type.group, type.kind, meta.uid, meta.controller});
 }
 
-// Why a JobSet is held, although the whole is admitted; empty: for another reason.
+// Why a part is held, although the whole is admitted; empty: for another reason.
 std::string excess_of(const JobContext& context) {
   const jobs::MaybeAncestor ancestor = ancestor_of(context);
   if (!ancestor.ok() || !*ancestor || (*ancestor)->kind == kJobSets.kind) return "";
   const std::vector<const Workload*> workloads = context.state.workloads_of_owner((*ancestor)->uid);
   if (std::none_of(workloads.begin(), workloads.end(), [](const Workload* each) { return is_running(*each); }))
     return "";
-  return "this JobSet, with the older ones of its controller, requests more than the quota of " +
-         jobs::text_of(**ancestor);
+  return "this " + std::string(context.job.type().kind) +
+         ", with the older ones of its controller, requests more than the quota of " + text_of(**ancestor);
 }
 
 bool runs_with_quota(const JobContext& context) {

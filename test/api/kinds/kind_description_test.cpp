@@ -182,6 +182,10 @@ TEST_CASE("kind descriptions: what is wrong is told with its place") {
       {"/ready", json::object(), "ready"},
       {"/ends/0/succes", true, "ends[0].succes"},
       {"/ends/1/when", nullptr, "ends[1]"},
+      {"/owns", {{{"group", "batch"}}}, "owns[0].kindName"},
+      {"/owns", {{{"group", "batch"}, {"kindName", "Job"}, {"podSets", {1}}}}, "owns[0].podSets[0]"},
+      {"/owns", {{{"any", true}, {"times", 0}}}, "owns[0].times"},
+      {"/owns", {{{"any", true}, {"kindName", "Job"}}}, "owns[0].kindName"},
       {"/unknown", 1, "unknown"},
   };
   for (const Row& row : rows) {
@@ -191,6 +195,22 @@ TEST_CASE("kind descriptions: what is wrong is told with its place") {
     CHECK_MESSAGE(said.find(row.said) != std::string::npos, row.place, ": ", said);
   }
   CHECK_FALSE(errors_of("text").empty());
+}
+
+TEST_CASE("kind descriptions: what a kind owns are its own pod sets") {
+  const auto mpi = [](const char* pod_set) {
+    json row = json::parse(find_described_kind("kubeflow.org", "MPIJob")->text);
+    row["owns"][0]["podSets"] = {pod_set};
+    return errors_of(row);
+  };
+  CHECK(mpi("launcher").empty());
+  CHECK(mpi("starter").find("owns[0].podSets") != std::string::npos);
+  const KindDescription& ray = *find_described_kind("ray.io", "RayService");
+  REQUIRE(ray.find_owned("ray.io", "RayCluster") != nullptr);
+  CHECK(ray.find_owned("ray.io", "RayCluster")->times == 2);
+  CHECK(ray.find_owned("other.io", "RayCluster") == nullptr);
+  CHECK(ray.find_owned("batch", "Job") == nullptr);
+  CHECK(find_described_kind("workload.codeflare.dev", "AppWrapper")->find_owned("batch", "Job") != nullptr);
 }
 
 TEST_CASE("kind descriptions: rows that are built in are right, of different names, and known as frameworks") {
