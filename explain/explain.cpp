@@ -4,12 +4,14 @@
 
 #include "api/meta/constants.h"
 #include "api/workload_conditions.h"
+#include "base/ascii.h"
 #include "explain/explain_context.h"
 #include "jobs/job_kind.h"
 #include "jobs/management.h"
 #include "jobs/prebuilt_workload.h"
 #include "reconcilers/job/job_workload_make.h"
 #include "reconcilers/job/job_workload_owner.h"
+#include "reconcilers/job/job_workload_standing.h"
 #include "reconcilers/job/prebuilt_difference.h"
 #include "state/unsupported.h"
 
@@ -56,12 +58,16 @@ reconcilers::Step explain_not_managed(const ExplainContext& context, const jobs:
     reply.change.push_back("Ask an administrator to label the namespace, or to change the selector.");
     return reconcilers::Step::kDone;
   }
-  const jobs::MaybeAncestor ancestor =
-      jobs::managed_ancestor(rules, reconcilers::owners_in(context.state, rules, meta.ns), meta.uid, meta.controller);
+  const reconcilers::JobContext job_context{context, job};
+  const jobs::MaybeAncestor ancestor = reconcilers::ancestor_of(job_context);
   if (ancestor && *ancestor) {
-    const OwnerReference& owner = *meta.controller;
-    reply.say("OwnedByQueuedJob", "It is part of " + owner.kind + " " + owner.name + ", which is queued as a whole.");
-    reply.change.push_back("Ask about that one: muster explain jobset/" + owner.name + " -n " + meta.ns);
+    const jobs::ManagedAncestor& whole = **ancestor;
+    const std::string excess = reconcilers::excess_of(job_context);
+    reply.say("OwnedByQueuedJob", "It is part of " + whole.kind + " " + whole.name + ", which is queued as a whole." +
+                                      (excess.empty() ? "" : " It may not run: " + excess + "."));
+    if (!whole.external)
+      reply.change.push_back("Ask about that one: muster explain " + in_small_letters(whole.kind) + "/" + whole.name +
+                             " -n " + meta.ns);
     return reconcilers::Step::kDone;
   }
   if (!job.queue_name().empty() || rules.manage_jobs_without_queue_name) return reconcilers::Step::kContinue;

@@ -109,25 +109,6 @@ bool is_covered(const JobContext& context, const jobs::ManagedAncestor& ancestor
   });
 }
 
-jobs::MaybeAncestor ancestor_of(const JobContext& context) {
-  const RuleSettings& rules = context.queues().rules;
-  const ObjectMeta& meta = context.job.meta();
-  const ResourceType& type = context.job.type();
-  return jobs::managed_ancestor(rules, owners_in(context.state, rules, meta.ns),
-                                {type.group, type.kind, meta.uid, meta.controller});
-}
-
-// Why a part is held, although the whole is admitted; empty: for another reason.
-std::string excess_of(const JobContext& context) {
-  const jobs::MaybeAncestor ancestor = ancestor_of(context);
-  if (!ancestor.ok() || !*ancestor || (*ancestor)->kind == kJobSets.kind) return "";
-  const std::vector<const Workload*> workloads = context.state.workloads_of_owner((*ancestor)->uid);
-  if (std::none_of(workloads.begin(), workloads.end(), [](const Workload* each) { return is_running(*each); }))
-    return "";
-  return "this " + std::string(context.job.type().kind) +
-         ", with the older ones of its controller, requests more than the quota of " + text_of(**ancestor);
-}
-
 bool runs_with_quota(const JobContext& context) {
   const std::vector<const Workload*> workloads = context.state.workloads_of_owner(context.job.meta().uid);
   return std::any_of(workloads.begin(), workloads.end(), [](const Workload* workload) {
@@ -147,6 +128,25 @@ void remove(const JobContext& context, const Workload& workload, Plan& plan) {
 }
 
 }  // namespace
+
+jobs::MaybeAncestor ancestor_of(const JobContext& context) {
+  const RuleSettings& rules = context.queues().rules;
+  const ObjectMeta& meta = context.job.meta();
+  const ResourceType& type = context.job.type();
+  return jobs::managed_ancestor(rules, owners_in(context.state, rules, meta.ns),
+                                {type.group, type.kind, meta.uid, meta.controller});
+}
+
+std::string excess_of(const JobContext& context) {
+  const jobs::MaybeAncestor ancestor = ancestor_of(context);
+  if (!ancestor.ok() || !*ancestor || (*ancestor)->kind == kJobSets.kind) return "";
+  const std::vector<const Workload*> workloads = context.state.workloads_of_owner((*ancestor)->uid);
+  if (std::none_of(workloads.begin(), workloads.end(), [](const Workload* each) { return is_running(*each); }))
+    return "";
+  if (is_covered(context, **ancestor)) return "";
+  return "this " + std::string(context.job.type().kind) +
+         ", with the older ones of its controller, requests more than the quota of " + text_of(**ancestor);
+}
 
 Result<Standing, jobs::Undecided> standing_of(const JobContext& context) {
   const RuleSettings& rules = context.queues().rules;

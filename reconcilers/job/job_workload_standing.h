@@ -20,6 +20,11 @@ enum class Standing {
 };
 Result<Standing, jobs::Undecided> standing_of(const JobContext& context);
 
+// The job that it is part of, if that is queued.
+jobs::MaybeAncestor ancestor_of(const JobContext& context);
+// Why a part may not run although the whole is admitted; empty: it may, or the whole is not admitted.
+std::string excess_of(const JobContext& context);
+
 // Suspends what is kHeld.
 void hold(const JobContext& context, Plan& plan);
 // Own Workloads that a job no longer needs: finished with it, or deleted while it does not run. While it runs, they

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -39,6 +41,8 @@ type livingKind struct {
 	attacks []tenantPatch
 	// Changes past the webhook, of a job that runs, to more than it was admitted for: muster stops it.
 	growths []growth
+	// Its operator makes Jobs, which are parts of it.
+	makesJobs bool
 }
 
 type tenantPatch struct{ what, job, patch, words string }
@@ -120,13 +124,19 @@ func TestJobsOfDescribedKindsOfAHostileTenantStayWithinTheirQuota(t *testing.T) 
 		scene.delete("later")
 		scene.status("mine", kind.running)
 
-		// What its controller makes is a part of it: it runs when the job does, and not before.
-		if part, err := scene.part("mine"); err != nil || suspended(part) {
+		// A Job that its controller makes is a part of it: it runs when the whole does, and not before. Below another kind
+		// it is queued by itself.
+		part, err := scene.part("mine")
+		if err != nil || suspended(part) == kind.makesJobs {
 			scene.Errorf("a part of a job that runs: suspended %v, %v", err == nil && suspended(part), err)
 		}
-		if _, err := scene.part("late"); err == nil || !strings.Contains(err.Error(), "starts when its owner is admitted") {
+		part, err = scene.part("late")
+		if kind.makesJobs && (err == nil || !strings.Contains(err.Error(), "starts when its owner is admitted")) {
 			scene.Errorf("a part of a job that waits: %v", err)
+		} else if !kind.makesJobs && (err != nil || !suspended(part)) {
+			scene.Errorf("a Job below a job that waits: %v", err)
 		}
+		scene.forgedPartDoesNotRun("mine")
 		scene.delete("late")
 
 		for _, growth := range kind.growths {
@@ -298,11 +308,39 @@ func (s kindScene) holds(name string) {
 // part makes a Job as the controller of a job would, without effect.
 func (s kindScene) part(of string) (*batchv1.Job, error) {
 	s.Helper()
+	return s.makePart(of, 0, harness.DryRun)
+}
+
+func (s kindScene) makePart(of string, pods int32, how metav1.CreateOptions) (*batchv1.Job, error) {
+	s.Helper()
 	owner, err := s.cluster.Dynamic.Resource(s.kind.resource).Namespace(s.teams.Namespace).Get(harness.Context(s), of, metav1.GetOptions{})
 	must(s, err)
 	job := harness.Job(of+"-part", harness.Queue("a"))
+	job.Spec.Parallelism = &pods
+	job.Spec.Template.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}
 	job.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(owner, s.kind.resource.GroupVersion().WithKind(s.kind.kind))}
-	return s.cluster.Client.BatchV1().Jobs(s.teams.Namespace).Create(harness.Context(s), job, harness.DryRun)
+	return s.cluster.Client.BatchV1().Jobs(s.teams.Namespace).Create(harness.Context(s), job, how)
+}
+
+// forgedPartDoesNotRun makes a Job with more pods than the job `of` has, and with it as its controller.
+func (s kindScene) forgedPartDoesNotRun(of string) {
+	s.Helper()
+	forged, err := s.makePart(of, 50, harness.ForReal)
+	must(s, err)
+	jobs := s.cluster.Client.BatchV1().Jobs(s.teams.Namespace)
+	harness.Eventually(s, 30*time.Second, "the forged part is suspended", func() error {
+		job, err := jobs.Get(harness.Context(s), forged.Name, metav1.GetOptions{})
+		if err == nil && !suspended(job) {
+			err = fmt.Errorf("it runs, with %d pods", job.Status.Active)
+		}
+		return err
+	})
+	if s.kind.makesJobs {
+		s.cluster.WaitForEvent(s, s.teams.Namespace, forged.Name, "requests more than the quota of "+s.kind.kind)
+	} else {
+		s.teams.Waits(forged.Name, "ExceedsMaxQuota")
+	}
+	s.teams.Kubectl("delete", "job", forged.Name)
 }
 
 func (s kindScene) delete(name string) {

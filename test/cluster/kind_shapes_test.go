@@ -84,6 +84,7 @@ var mpiJobs = livingKind{
 	resource:    schema.GroupVersionResource{Group: "kubeflow.org", Version: "v2beta1", Resource: "mpijobs"},
 	kind:        "MPIJob",
 	definitions: map[string]string{"mpi/crd.yaml": "mpijobs.kubeflow.org"},
+	makesJobs:   true,
 	suspend:     []string{"spec", "runPolicy", "suspend"},
 	spec:        replicaSpecs("mpiReplicaSpecs", "Launcher", "Worker"),
 	given:       replicaTemplates("mpiReplicaSpecs", "Launcher", "Worker"),
@@ -133,6 +134,7 @@ var appWrappers = livingKind{
 	resource:    schema.GroupVersionResource{Group: "workload.codeflare.dev", Version: "v1beta2", Resource: "appwrappers"},
 	kind:        "AppWrapper",
 	definitions: map[string]string{"appwrapper/crd.yaml": "appwrappers.workload.codeflare.dev"},
+	makesJobs:   true,
 	suspend:     []string{"spec", "suspend"},
 	spec: func(_ kindScene, more int64) map[string]any {
 		pod := onePod()

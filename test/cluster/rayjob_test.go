@@ -96,9 +96,11 @@ func TestRayJobsOfAHostileTenantStayWithinTheirQuota(t *testing.T) {
 		}
 	}
 
-	// Its status says that nothing runs. It keeps its quota as long as it is not suspended.
+	// Its status says that nothing runs. It keeps its quota as long as it is not suspended. What was created later is seen
+	// later, over the same watch.
 	scene.status("mine", `{"jobDeploymentStatus":"Suspended","rayClusterStatus":{"state":"suspended"}}`)
-	time.Sleep(2 * time.Second)
+	scene.create("later", 1)
+	scene.teams.Await("later", "is there")
 	scene.holds("mine")
 	scene.await("late", "still waits", true)
 }

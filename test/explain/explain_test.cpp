@@ -1,5 +1,6 @@
 #include "explain/explain.h"
 
+#include "jobs/job_kind.h"
 #include "test/explain/explain_rows.h"
 
 namespace muster::test {
@@ -65,6 +66,43 @@ TEST_CASE("explain: a job that is no business of the queues says why and who wou
              "NamespaceNotSelected",
              "muster will not start it",
              {"does not match namespace team-a"}},
+            ExplainCluster(settings));
+}
+
+TEST_CASE("explain: a part of a job says which one to ask about, and why it may not run although that one does") {
+  const auto with_part = [](int pods) {
+    return [pods](ExplainCluster& cluster) {
+      const json mpi_job = {{{"apiVersion", "kubeflow.org/v2beta1"},
+                             {"kind", "MPIJob"},
+                             {"name", "all"},
+                             {"uid", "u"},
+                             {"controller", true}}};
+      cluster.put(jobs::find_job_kind("kubeflow.org", "MPIJob")->type,
+                  {{"metadata", {{"name", "all"}, {"uid", "u"}, {"labels", {{kQueueNameLabel, "lq"}}}}},
+                   {"spec", json::object()}});
+      json workload = ExplainCluster::workload(cluster.admitted());
+      workload["metadata"]["ownerReferences"] = mpi_job;
+      workload["spec"]["podSets"][0]["name"] = "launcher";
+      cluster.put(kWorkloads, workload);
+      json part = ExplainCluster::job({{"spec", {{"parallelism", pods}}}});
+      part["metadata"]["ownerReferences"] = mpi_job;
+      cluster.put(kJobs, part);
+    };
+  };
+  ReconcilerSettings settings;
+  settings.queues.rules.frameworks.emplace("kubeflow.org/mpijob");
+  check_row({"as large as the quota",
+             with_part(2),
+             "OwnedByQueuedJob",
+             "muster will not start it",
+             {"It is part of MPIJob all, which is queued as a whole.", "muster explain mpijob/all -n team-a"}},
+            ExplainCluster(settings));
+  check_row({"larger",
+             with_part(3),
+             "OwnedByQueuedJob",
+             "muster will not start it",
+             {"It may not run: this Job, with the older ones of its controller, requests more than the quota of MPIJob "
+              "\"all\"."}},
             ExplainCluster(settings));
 }
 
