@@ -138,6 +138,8 @@ void explain_unqueued(const ExplainContext& context, const ObjectKey& key, const
   reply.say(why, reply.subject() + " is suspended, and muster will not start it.");
   reply.because.push_back(sentence);
   reply.change = change;
+  // muster would suspend a part again.
+  if (why == "OwnedByQueuedJob") return;
   reply.change.push_back("To start it outside of the queues: " +
                          kubectl(key.ns, "patch " + std::string(key.type->plural) + " " + key.name +
                                              " --type merge -p '{\"spec\":{\"suspend\":false}}'"));

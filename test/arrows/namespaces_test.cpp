@@ -24,6 +24,7 @@ const std::map<std::string, std::string> kOtherwise = {
     {"engine/recording", "muster::recording"},
     {"simulation/what_if", "muster::what_if"},
     {"simulation/starts", "muster::starts"},
+    {"commands/agent", "muster::agent"},
     {"commands/wait", "muster::wait"},
 };
 

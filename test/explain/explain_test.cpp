@@ -84,7 +84,7 @@ TEST_CASE("explain: a part of a job says which one to ask about, and why it may 
       workload["metadata"]["ownerReferences"] = mpi_job;
       workload["spec"]["podSets"][0]["name"] = "launcher";
       cluster.put(kWorkloads, workload);
-      json part = ExplainCluster::job({{"spec", {{"parallelism", pods}}}});
+      json part = ExplainCluster::job({{"spec", {{"parallelism", pods}, {"completions", pods}}}});
       part["metadata"]["ownerReferences"] = mpi_job;
       cluster.put(kJobs, part);
     };
@@ -97,13 +97,13 @@ TEST_CASE("explain: a part of a job says which one to ask about, and why it may 
              "muster will not start it",
              {"It is part of MPIJob all, which is queued as a whole.", "muster explain mpijob/all -n team-a"}},
             ExplainCluster(settings));
-  check_row({"larger",
-             with_part(3),
-             "OwnedByQueuedJob",
-             "muster will not start it",
-             {"It may not run: this Job, with the older ones of its controller, requests more than the quota of MPIJob "
-              "\"all\"."}},
-            ExplainCluster(settings));
+  check_row(
+      {"larger",
+       with_part(3),
+       "OwnedByQueuedJob",
+       "muster will not start it",
+       {"It may not run: this Job, with the older ones of its controller, requests more than the quota of MPIJob"}},
+      ExplainCluster(settings));
 }
 
 TEST_CASE("explain: a Job that claims to be part of what is not there says so") {

@@ -78,7 +78,7 @@ TEST_CASE("lives: without a fault no invariant breaks") {
       const Scene scene{.life = life, .seed = seed};
       const Outcome outcome = live(scene);
       steps += outcome.steps;
-      if (!outcome.violation.empty()) FAIL(test::explain(shrink(scene)));
+      if (!outcome.violation.empty()) FAIL(explain(shrink(scene)));
     }
   }
   // Of CPU: tests run beside each other.
@@ -97,7 +97,7 @@ TEST_CASE("lives: new seeds break no invariant either") {
   for (uint64_t seed = std::stoull(first), last = seed + kNewSeeds; seed < last; ++seed) {
     for (const Life life : kLives) {
       const Scene scene{.life = life, .seed = seed};
-      if (!live(scene).violation.empty()) FAIL(test::explain(shrink(scene)));
+      if (!live(scene).violation.empty()) FAIL(explain(shrink(scene)));
     }
   }
 }
@@ -111,7 +111,7 @@ TEST_CASE("lives: a failing life is shrunk to one that still fails, and its comm
   const Scene again = Scene::read(less.text());
   CHECK(again.text() == less.text());
   CHECK_FALSE(live(again).violation.empty());
-  CHECK(test::explain(less).find("MUSTER_SCENE='gangs seed=1 ") != std::string::npos);
+  CHECK(explain(less).find("MUSTER_SCENE='gangs seed=1 ") != std::string::npos);
   chosen_fault = 0;
   CHECK(live(again).violation.empty());
 }
@@ -124,7 +124,7 @@ TEST_CASE("lives: one chosen by MUSTER_SCENE") {
   const char* fault = std::getenv("MUSTER_FAULT");
   chosen_fault = fault == nullptr ? 0 : number_of(fault);
   const Scene scene = Scene::read(chosen_scene());
-  const std::string found = live(scene).violation.empty() ? "" : test::explain(scene);
+  const std::string found = live(scene).violation.empty() ? "" : explain(scene);
   chosen_fault = 0;
   CHECK_MESSAGE(found.empty(), found);
 }
