@@ -48,6 +48,8 @@ std::vector<ResourceAmount> FlavorAssigner::requests_of(size_t pod_set, int32_t 
   return requests;
 }
 
+// The pod sets of a Workload start together, so that each is placed on what the earlier ones have left
+// (placement.usage).
 Placement FlavorAssigner::place(const std::vector<int32_t>& counts) const {
   Placement placement;
   placement.mode = workload_.pod_sets.empty() ? FitMode::kNoFit : FitMode::kFit;
@@ -84,12 +86,14 @@ bool FlavorAssigner::place_pod_set(size_t index, Placement& placement, PodSetPla
   for (const ResourceAmount& request : pod_set.requests) {
     const QueueGroup* group = queue_.group_of(request.resource);
     if (group == nullptr) {
+      // A request of zero needs no quota, also not of a resource that the queue does not know.
       if (request.amount == 0 || state_.settings.ignore_undeclared_resources) continue;
       pod_set.obstacles = {{.kind = FlavorRejection::Kind::kNotCovered, .resource = request.resource}};
       give_up();
       placement.no_fit_reason = PendingReason::kNoMatchingFlavor;
       return false;
     }
+    // Chosen together with an earlier resource of its group.
     if (pod_set.choice(request.resource) != nullptr) continue;
     Scan found = scan(*group, index, pod_set.requests, request.resource, placement.usage);
     reason = std::max(reason, found.reason);
@@ -125,6 +129,7 @@ FlavorAssigner::Scan FlavorAssigner::scan(const QueueGroup& group, size_t pod_se
   const auto refuse = [&](PendingReason reason) {
     scan.reason = scan.reason == PendingReason::kNone ? reason : std::min(scan.reason, reason);
   };
+  // With nominated flavors the scan only repeats them, wherever the last attempt stopped.
   const int start = nominated_ != nullptr ? 0 : workload_.progress.next_flavor(static_cast<uint32_t>(pod_set), first);
   // A flavor that has failed for the Workload is ignored.
   int final = count - 1;
@@ -154,8 +159,10 @@ FlavorAssigner::Scan FlavorAssigner::scan(const QueueGroup& group, size_t pod_se
     }
     if (stop) break;
   }
+  // After the last flavor the next attempt begins at the first one again.
   scan.stopped_at = last == final ? ScanProgress::kFinished : last;
   if (final < 0) refuse(PendingReason::kNoMatchingFlavor);
+  // Obstacles say why a Workload waits; one that fits does not.
   if (best.rank == Rank::kFit) scan.obstacles.clear();
   return scan;
 }
@@ -223,6 +230,7 @@ FlavorAssigner::Standing FlavorAssigner::stand(QuotaId quota, int64_t before, in
       .flavor = flavor, .resource = resource, .quota = quota, .requested = request, .earlier = before};
   const int64_t amount = saturating_add(before, request);
   const int64_t most = ledger.potential(queue_.node, quota);
+  // More than the queue gets when nobody else uses anything: neither waiting nor evictions help.
   if (amount > most) {
     obstacle.kind = FlavorRejection::Kind::kExceedsMax;
     obstacle.limit = most;
@@ -230,6 +238,7 @@ FlavorAssigner::Standing FlavorAssigner::stand(QuotaId quota, int64_t before, in
     reason = PendingReason::kExceedsMaxQuota;
     return {Rank::kNoFit, 0};
   }
+  // How far up the tree quota must be borrowed: 0 is the own queue.
   const auto [level, below_root] = ledger.reach(queue_.node, quota, amount);
   const int64_t available = ledger.available(queue_.node, quota);
   if (amount <= available) return {Rank::kFit, level};

@@ -21,7 +21,7 @@ using SettingsProvider = std::function<std::shared_ptr<const RuleSettings>()>;
 // nullptr until the first sync with the API server: reviews are refused with 503 until then.
 using ViewProvider = std::function<ClusterViewPtr()>;
 
-// The two ways to review; the real ones are muster::mutate and muster::validate.
+// The two ways to review; the real ones are mutators::mutate and validators::validate.
 using ReviewFunction = std::function<AdmissionResponse(const Review& review, RuleObserver* observer)>;
 
 // Thread-safe.

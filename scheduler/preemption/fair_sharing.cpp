@@ -39,6 +39,7 @@ DominantShare dominant_share(const QuotaIdTable& names, const Ledger& ledger, No
   // The dominant resource is the one of which the node has the largest part.
   for (const ResourceAmount& entry : borrowed) {
     const int64_t lendable = ledger.lendable(parent, entry.resource);
+    // Nothing to compare with: the quota was removed while it was in use.
     if (lendable > 0)
       share.ratio = std::max(share.ratio, static_cast<double>(entry.amount) * 1000.0 / static_cast<double>(lendable));
   }
@@ -110,6 +111,7 @@ int FairTournament::next() {
       if (!player.out && player.path.size() > 1 && player.path[player.path.size() - 2] == branch) measure(player);
     }
   }
+  // Without a Cohort there is one queue, and so at most one player.
   previous_ = state_.ledger.parent(players_.empty() ? root_ : players_[0].path.front()) == kNoNode
                   ? (!players_.empty() && !players_[0].out ? 0 : -1)
                   : winner(root_);

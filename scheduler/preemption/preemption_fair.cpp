@@ -101,6 +101,7 @@ const QueueState* FairSearch::next_target() {
 // Follows the highest share down the tree. Null: only nodes without further candidates were found.
 const QueueState* FairSearch::next_target_below(NodeId cohort) {
   const DominantShare less_than_any{.ratio = -1};
+  // A node whose share is zero must win over no node.
   const QueueState* best_queue = nullptr;
   DominantShare queue_share = less_than_any;
   for (const NodeId child : ledger_.child_queues(cohort)) {
@@ -112,6 +113,7 @@ const QueueState* FairSearch::next_target_below(NodeId cohort) {
       done_.insert(child);
       continue;
     }
+    // Of equal shares the one whose next victim goes first by priority and age.
     const int order = compare(share_of_child, queue_share);
     if (order > 0 ||
         (order == 0 && evicted_before(request_, *left_.at(child).back(), *left_.at(best_queue->node).back()))) {
@@ -124,6 +126,7 @@ const QueueState* FairSearch::next_target_below(NodeId cohort) {
   for (const NodeId child : ledger_.child_cohorts(cohort)) {
     if (done_.contains(child)) continue;
     const DominantShare share_of_child = share(child);
+    // A Cohort above the preemptor is followed also if it borrows nothing: victims in the own queue lie there.
     bool leads_to_preemptor = false;
     for (NodeId at = queue_.node; at != kNoNode; at = ledger_.parent(at)) leads_to_preemptor |= at == child;
     if (!share_of_child.borrowing && !leads_to_preemptor) {
@@ -211,6 +214,7 @@ bool FairSearch::second_round() {
     const bool passed = compare(share(my_branch), share(its_branch)) < 0;
     WorkloadState& candidate = pop(*target);
     if (passed && take(candidate, PreemptionReason::kInCohortFairSharing)) return true;
+    // One candidate of each node, as in Kueue: the strategy compares shares before any eviction.
     done_.insert(target->node);
   }
   return false;
@@ -228,6 +232,7 @@ std::vector<Victim> FairSearch::run() {
     fits = second_round();
   }
   if (!fits) return {};
+  // Some victims may not be necessary: the search took them one by one, without knowing the later ones.
   ledger_.remove(queue_.node, request_.usage);
   put_back(state_, request_, true, victims_);
   return victims_;

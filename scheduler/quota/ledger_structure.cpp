@@ -71,6 +71,7 @@ void Ledger::set_cohort(const std::string& name, std::string parent, std::vector
 void Ledger::remove_cohort(const std::string& name) {
   const NodeId id = cohort(name);
   if (id == kNoNode) return;
+  // The node stays while a queue or another Cohort names it; settle() removes it otherwise.
   Node& node = nodes_[id];
   node.has_object = false;
   node.parent_name.clear();
@@ -89,6 +90,7 @@ void Ledger::settle() {
   for (NodeId id = 0; id < static_cast<NodeId>(nodes_.size()); ++id) {
     if (nodes_[id].live && nodes_[id].queue) fill_cells(id);
   }
+  // Each tree once, from its root.
   for (const auto& [name, id] : cohorts_) {
     if (nodes_[id].root == id) accumulate(id, id);
   }
@@ -170,6 +172,7 @@ void Ledger::fill_cells(NodeId queue) {
   node.cells = std::move(cells);
   for (const QuotaLimits& limits : node.limits) {
     Cell& own = *find_cell(queue, limits.quota);
+    // A queue has no children: its nominal quota is all that its subtree has.
     own = {limits.nominal, limits.borrowing, limits.lending, limits.nominal, own.usage};
   }
 }
@@ -183,6 +186,7 @@ void Ledger::accumulate(NodeId cohort, NodeId root) {
     own_cell(cohort, limits.quota) = {limits.nominal, limits.borrowing, limits.lending, limits.nominal, 0};
   }
   const auto takes_part = [&](NodeId queue) { return nodes_[queue].scheduled; };
+  // Queues without scheduling do not count, as in Kueue, whose trees do not have them.
   node.height = !node.cohorts.empty() || std::any_of(node.queues.begin(), node.queues.end(), takes_part) ? 1 : 0;
   for (const NodeId child : node.cohorts) {
     accumulate(child, root);
