@@ -39,6 +39,7 @@ std::optional<InactiveQueue> why_inactive(const SchedulerState& state, const std
   return InactiveQueue{std::move(readiness.reason), std::move(readiness.message)};
 }
 
+// A namespace that is not known yet matches no selector: its Workloads are evaluated again when it is.
 bool namespace_matches(const SchedulerState& state, const WorkloadState& workload) {
   const auto labels = state.namespaces.find(workload.object->meta.ns);
   return labels != state.namespaces.end() && workload.queue->object->namespace_selector.matches(labels->second);

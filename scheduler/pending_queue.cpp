@@ -226,6 +226,7 @@ void PendingQueue::wake_first(const WakeIndex::Reach& reach) {
   if (first != nullptr && (competing == nullptr || queued_before(*first, *competing))) wake(group_of(first->shape));
 }
 
+// The whole order, which only readers need: decisions look at the first Workload of each shape.
 std::vector<const WorkloadState*> PendingQueue::list() const {
   std::vector<const WorkloadState*> all;
   all.reserve(active() + parked());
@@ -264,6 +265,7 @@ PendingQueue::Ahead PendingQueue::ahead_of(const WorkloadState& workload, size_t
   if (preferred_ != nullptr) consider(preferred_);
   Ahead ahead{.count = before.size(), .first = {}};
   const auto end = before.begin() + static_cast<std::ptrdiff_t>(std::min(most, before.size()));
+  // Thousands can be ahead, and a reader sees the first few.
   std::partial_sort(before.begin(), end, before.end(),
                     [&](const WorkloadState* a, const WorkloadState* b) { return comes_before(*a, *b); });
   ahead.first.assign(before.begin(), end);

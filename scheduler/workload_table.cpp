@@ -32,6 +32,7 @@ void WorkloadTable::set_local_queue(WorkloadState& state) {
 void WorkloadTable::unset_local_queue(WorkloadState& state) {
   if (state.local_queue == nullptr) return;
   std::vector<WorkloadState*>& all = state.local_queue->workloads;
+  // The last one takes its place: a LocalQueue has no order of its own.
   all[state.index_in_local_queue] = all.back();
   all[state.index_in_local_queue]->index_in_local_queue = state.index_in_local_queue;
   all.pop_back();
@@ -178,6 +179,7 @@ void WorkloadTable::take_reservation(WorkloadState& state, WorkloadState::Holdin
   const Condition* reserved = find_condition(state.object->status.conditions, kQuotaReservedCondition);
   read_admission_usage(state_.names, *state.object, *state.object->status.admission, state_.settings.reclaims,
                        held.usage, held.used_quotas);
+  // A client that writes admissions by itself may leave the time out.
   held.reserved_at = reserved->last_transition.is_zero() ? to_timestamp(now.wall) : reserved->last_transition;
   read_start(*state.object, held, now);
   held.evicting = state.object->evicted();
@@ -226,6 +228,7 @@ void WorkloadTable::remove(const std::string& ns, const std::string& name) {
   state_.workloads.erase(it);
 }
 
+// What was decided and could not be written did not happen: the object of the API server counts.
 void WorkloadTable::undo_assumption(WorkloadState& state, Now now) {
   if (!state.holds_quota()) return;
   WorkloadState::Holding& held = state.holding();
@@ -242,6 +245,7 @@ void WorkloadTable::roll_back(const std::string& ns, const std::string& name, No
   if (WorkloadState* state = state_.find_workload(ns, name)) undo_assumption(*state, now);
 }
 
+// Another replica decides now, and from what is written.
 void WorkloadTable::roll_back_all(Now now) {
   for (const auto& [key, state] : state_.workloads) {
     undo_assumption(*state, now);
@@ -258,6 +262,7 @@ void WorkloadTable::forget_results(QueueState& stopped) {
   }
 }
 
+// A LocalQueue that was created, or that is no longer stopped.
 void WorkloadTable::enter_all(const LocalQueueState& local, Timestamp now) {
   const std::vector<WorkloadState*> workloads = local.workloads;
   for (WorkloadState* workload : workloads) {
@@ -265,6 +270,8 @@ void WorkloadTable::enter_all(const LocalQueueState& local, Timestamp now) {
   }
 }
 
+// A LocalQueue that was deleted or stopped. Workloads that hold quota keep it: their reconciler evicts them if the stop
+// policy says so.
 void WorkloadTable::leave_all(const LocalQueueState& local) {
   for (WorkloadState* workload : local.workloads) {
     if (workload->in_queue()) leave(*workload);

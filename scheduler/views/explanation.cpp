@@ -77,6 +77,7 @@ void add_rows(const SchedulerState& state, const WorkloadState& workload, const 
     rows.push_back(std::move(row));
     return;
   }
+  // All flavors, also those after the first one that fits: the reader asks what would change.
   for (const FlavorId flavor : group->flavors) {
     FlavorRow& made = rows.emplace_back(row);
     made.flavor = state.names.flavor_name(flavor);

@@ -40,6 +40,7 @@ ListedQuota quota_of_cohort(const SchedulerState& state, NodeId node, QuotaId qu
 
 }  // namespace
 
+// The order of PendingQueue, for entries that live longer than the queue.
 bool comes_before(const PendingEntry& a, const PendingEntry& b) {
   if (a.preferred != b.preferred) return a.preferred;
   if (a.priority != b.priority) return a.priority > b.priority;
@@ -73,6 +74,7 @@ Listing listing_of(const SchedulerState& state) {
   for (const auto& [key, workload] : state.workloads) {
     const auto place = places.find(workload->queue == nullptr ? kNoNode : workload->queue->node);
     const bool queued = workload->in_queue(), reserved = workload->holds_quota();
+    // Without a ClusterQueue, stopped, on hold or inactive: no queue shows these, and a search by name must find them.
     if (place == places.end() || (!queued && !reserved)) {
       listing.elsewhere.push_back(workload->object);
     } else if (reserved) {

@@ -71,6 +71,7 @@ QueueReadings readings_of(const SchedulerState& state, bool with_requests) {
     LocalQueueReading& reading = readings.local_queues.emplace_back(LocalQueueReading{key, {}});
     for (const WorkloadState* workload : local->workloads) {
       if (!workload->in_queue()) continue;
+      // One that is held back counts as inadmissible, as in Kueue.
       const bool competes = workload->queue->pending.competes(*workload);
       add_pending(reading.pending, *workload->queue, competes ? 1 : 0, competes ? 0 : 1);
       if (!with_requests || workload->queue->object == nullptr) continue;
