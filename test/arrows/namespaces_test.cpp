@@ -69,21 +69,30 @@ std::vector<std::string> wrong_openings(const std::string& text, const std::stri
   return wrong;
 }
 
-}  // namespace
-
-TEST_CASE("namespaces: the sources of a folder open the namespace of their room") {
-  size_t sources = 0;
+// The sources of the product, relative to the root.
+std::vector<fs::path> product_sources() {
+  std::vector<fs::path> sources;
   for (auto entry = fs::recursive_directory_iterator(kRoot); entry != fs::recursive_directory_iterator(); ++entry) {
     const fs::path path = fs::relative(entry->path(), kRoot);
     const std::string top = path.begin()->string();
     if (top == "test" || top.starts_with("build") || top.starts_with(".")) {
       if (entry->is_directory()) entry.disable_recursion_pending();
-      continue;
+    } else if (path.extension() == ".h" || path.extension() == ".cpp") {
+      sources.push_back(path);
     }
-    if ((path.extension() != ".h" && path.extension() != ".cpp") || !path.has_parent_path()) continue;
+  }
+  return sources;
+}
+
+}  // namespace
+
+TEST_CASE("namespaces: the sources of a folder open the namespace of their room") {
+  size_t sources = 0;
+  for (const fs::path& path : product_sources()) {
+    if (!path.has_parent_path()) continue;
     ++sources;
     for (const std::string& name :
-         wrong_openings(muster::test::read_file(entry->path()), namespace_of(path.parent_path())))
+         wrong_openings(muster::test::read_file(kRoot / path), namespace_of(path.parent_path())))
       FAIL_CHECK(path.string() << " opens " << name << ", not " << namespace_of(path.parent_path()));
   }
   CHECK(sources > 700);
@@ -105,14 +114,8 @@ TEST_CASE("namespaces: a wrong opening is found, and declarations of another roo
 
 TEST_CASE("namespaces: no header has a using-directive") {
   const std::regex directive(R"((^|\n)\s*using namespace )");
-  for (auto entry = fs::recursive_directory_iterator(kRoot); entry != fs::recursive_directory_iterator(); ++entry) {
-    const fs::path path = fs::relative(entry->path(), kRoot);
-    const std::string top = path.begin()->string();
-    if (top == "test" || top.starts_with("build") || top.starts_with(".")) {
-      if (entry->is_directory()) entry.disable_recursion_pending();
-      continue;
-    }
+  for (const fs::path& path : product_sources()) {
     if (path.extension() != ".h") continue;
-    CHECK_MESSAGE(!std::regex_search(muster::test::read_file(entry->path()), directive), path.string());
+    CHECK_MESSAGE(!std::regex_search(muster::test::read_file(kRoot / path), directive), path.string());
   }
 }

@@ -1,0 +1,127 @@
+// What becomes of creates that the API server refuses.
+#include <doctest/doctest.h>
+
+#include "test/engine/marked_jobs.h"
+
+using namespace muster;
+using namespace muster::engine;
+using namespace muster::test;
+using nlohmann::json;
+
+namespace {
+
+// Wants a ConfigMap for every Job.
+reconcilers::Plan want_config_map(const ObjectKey& target, const reconcilers::ReconcileContext& context) {
+  const ObjectKey made{&kConfigMaps, target.ns, target.name};
+  const state::ClusterState& state = context.state;
+  if (state.job(target.ns, target.name) == nullptr || state.config_map(made.ns, made.name) != nullptr) return {};
+  return {.writes = {{.verb = reconcilers::Verb::kCreate,
+                      .target = made,
+                      .body = {{"metadata", {{"name", made.name}, {"namespace", made.ns}}}},
+                      .refusal = ObjectEvent{.regarding = {.kind = "Job", .name = target.name},
+                                             .type = std::string(kWarningEvent),
+                                             .reason = "ConfigMapCreationFailed",
+                                             .note = "ConfigMap cannot be created: "}}}};
+}
+
+const reconcilers::Reconciler kWantConfigMap{
+    .name = "want", .requests_for = requests_for_jobs, .reconcile = want_config_map};
+const reconcilers::Reconciler* const kWantOnly[] = {&kWantConfigMap};
+
+}  // namespace
+
+TEST_CASE("engine: what the API server refuses to create is told with its sentence and tried again") {
+  Engine engine({}, kWantOnly);
+  lead(engine);
+  engine.apply(ObjectChanged{job("a", 1)}, at(0));
+  const Command command = only_write(engine, at(0));
+  engine.apply(
+      WriteFinished{.id = command.id, .outcome = reconcilers::WriteOutcome::kRefused, .why = "exceeded quota: small"},
+      at(1));
+  Commands commands = engine.plan(at(1));
+  REQUIRE(commands.events.size() == 1);
+  CHECK(commands.events[0].reason == "ConfigMapCreationFailed");
+  CHECK(commands.events[0].note == "ConfigMap cannot be created: exceeded quota: small");
+  CHECK(commands.writes.empty());
+  const state::ClusterState::Rejection* rejection = engine.state().rejection(key("a"));
+  REQUIRE(rejection != nullptr);
+  CHECK(rejection->why == "exceeded quota: small");
+  CHECK(to_text(rejection->target) == "configmaps/team-a/a");
+
+  // Not at once, and with success it is over.
+  REQUIRE(engine.next_tick().has_value());
+  const int64_t again = std::chrono::ceil<std::chrono::milliseconds>(engine.next_tick()->time_since_epoch()).count();
+  CHECK(again > 1);
+  const Command second = only_write(engine, at(again));
+  const TypedObject made = read_object(
+      kConfigMaps, {{"metadata", {{"name", "a"}, {"namespace", "team-a"}, {"uid", "c"}, {"resourceVersion", "9"}}}});
+  engine.apply(WriteFinished{second.id, reconcilers::WriteOutcome::kDone, made}, at(again));
+  CHECK(engine.state().rejection(key("a")) == nullptr);
+}
+
+TEST_CASE("engine: trouble on the way to the API server is told to nobody") {
+  Engine engine({}, kWantOnly);
+  lead(engine);
+  engine.apply(ObjectChanged{job("a", 1)}, at(0));
+  const Command command = only_write(engine, at(0));
+  engine.apply(WriteFinished{.id = command.id, .outcome = reconcilers::WriteOutcome::kFailed}, at(1));
+  CHECK(engine.plan(at(1)).events.empty());
+  CHECK(engine.state().rejection(key("a")) == nullptr);
+}
+
+TEST_CASE("engine: a rejection goes with the object for whose sake it was") {
+  Engine engine({}, kWantOnly);
+  lead(engine);
+  engine.apply(ObjectChanged{job("a", 1)}, at(0));
+  const Command command = only_write(engine, at(0));
+  engine.apply(WriteFinished{.id = command.id, .outcome = reconcilers::WriteOutcome::kRefused, .why = "no"}, at(1));
+  engine.apply(ObjectRemoved{job("a", 2)}, at(2));
+  CHECK(engine.state().rejection(key("a")) == nullptr);
+}
+
+namespace {
+
+// The same, where only the ConfigMap waits.
+reconcilers::Plan want_config_map_and_mark(const ObjectKey& target, const reconcilers::ReconcileContext& context) {
+  reconcilers::Plan plan = mark(target, context);
+  reconcilers::Plan more = want_config_map(target, context);
+  if (more.writes.empty()) return plan;
+  if (const auto left = context.state.refused_for(more.writes[0].target, context.now.monotonic)) {
+    plan.wake_at(context.now.wall + *left);
+    return plan;
+  }
+  more.writes[0].waits_alone = true;
+  plan.writes.push_back(std::move(more.writes[0]));
+  return plan;
+}
+
+const reconcilers::Reconciler kBoth{
+    .name = "both", .requests_for = requests_for_jobs, .reconcile = want_config_map_and_mark};
+const reconcilers::Reconciler* const kBothOnly[] = {&kBoth};
+
+}  // namespace
+
+TEST_CASE("engine: a create that is refused waits longer each time and nothing else of its key does") {
+  Engine engine({}, kBothOnly);
+  lead(engine);
+  engine.apply(ObjectChanged{job("a", 1, {{"seen", "yes"}})}, at(0));
+  const auto refuse = [&](int64_t ms) {
+    const Command command = only_write(engine, at(ms));
+    CHECK(to_text(command.write.target) == "configmaps/team-a/a");
+    engine.apply(WriteFinished{.id = command.id, .outcome = reconcilers::WriteOutcome::kRefused, .why = "no"}, at(ms));
+  };
+  refuse(0);
+  // Something else is done at once.
+  engine.apply(ObjectChanged{job("a", 2)}, at(10));
+  const Command other = only_write(engine, at(10));
+  CHECK(to_text(other.write.target) == "jobs/team-a/a");
+  engine.apply(WriteFinished{other.id, reconcilers::WriteOutcome::kDone, job("a", 3, {{"seen", "yes"}})}, at(11));
+  for (const int64_t ms : {12, 500, 900}) CHECK(engine.plan(at(ms)).writes.empty());
+  refuse(1000);
+  CHECK(engine.plan(at(2900)).writes.empty());
+  refuse(3000);
+  CHECK(engine.plan(at(6900)).writes.empty());
+  REQUIRE(engine.next_tick().has_value());
+  CHECK(*engine.next_tick() <= at(7000).monotonic);
+  refuse(7000);
+}
