@@ -36,6 +36,12 @@ void say_not_queued(const jobs::JobKind& kind, ExplainReply& reply) {
   reply.change.push_back("Ask an administrator to add the framework to muster's configuration.");
 }
 
+std::string start_outside(const jobs::QueuedJob& job) {
+  return "To start it outside of the queues: " +
+         kubectl(job.meta().ns, "patch " + std::string(job.type().plural) + " " + job.meta().name +
+                                    " --type merge -p '{\"spec\":{\"suspend\":false}}'");
+}
+
 // Why the queues have nothing to do with a job.
 reconcilers::Step explain_not_managed(const ExplainContext& context, const jobs::QueuedJob& job, ExplainReply& reply) {
   const RuleSettings& rules = context.queues().rules;
@@ -44,10 +50,12 @@ reconcilers::Step explain_not_managed(const ExplainContext& context, const jobs:
   if (!rules.frameworks.contains(kind.framework)) {
     reply.say("IntegrationDisabled", "muster does not queue " + reply.kind + "s here: integrations.frameworks lacks " +
                                          std::string(kind.framework) + ".");
+    reply.change.push_back(start_outside(job));
     return reconcilers::Step::kDone;
   }
   if (!kind.is_managed_by(job.managed_by())) {
     reply.say("ManagedByOther", "spec.managedBy gives it to " + std::string(job.managed_by()) + ", not to muster.");
+    reply.change.push_back(start_outside(job));
     return reconcilers::Step::kDone;
   }
   const TypedObject* ns = context.state.find(kNamespaces, "", meta.ns);
@@ -56,13 +64,14 @@ reconcilers::Step explain_not_managed(const ExplainContext& context, const jobs:
     reply.say("NamespaceNotSelected",
               "managedJobsNamespaceSelector of muster's configuration does not match namespace " + meta.ns + ".");
     reply.change.push_back("Ask an administrator to label the namespace, or to change the selector.");
+    reply.change.push_back(start_outside(job));
     return reconcilers::Step::kDone;
   }
   const reconcilers::JobContext job_context{context, job};
   const jobs::MaybeAncestor ancestor = reconcilers::ancestor_of(job_context);
   if (ancestor && *ancestor) {
     const jobs::ManagedAncestor& whole = **ancestor;
-    const std::string excess = reconcilers::excess_of(job_context);
+    const std::string excess = reconcilers::excess_below(job_context, whole);
     reply.say("OwnedByQueuedJob", "It is part of " + whole.kind + " " + whole.name + ", which is queued as a whole." +
                                       (excess.empty() ? "" : " It may not run: " + excess + "."));
     if (!whole.external)
@@ -75,6 +84,7 @@ reconcilers::Step explain_not_managed(const ExplainContext& context, const jobs:
   reply.change.push_back("To queue it: " +
                          kubectl(meta.ns, "label " + std::string(job.type().plural) + " " + meta.name + " " +
                                               std::string(kQueueNameLabel) + "=LOCALQUEUE"));
+  reply.change.push_back(start_outside(job));
   return reconcilers::Step::kDone;
 }
 
@@ -181,7 +191,7 @@ void explain_job(const ExplainContext& context, const ObjectKey& key, const jobs
   } else if (explain_never_run(context, key, reply) == reconcilers::Step::kDone) {
     if (workload != nullptr) reply.add_fact("Workload", workload->meta.name);
   } else if (explain_not_managed(context, job, reply) == reconcilers::Step::kDone) {
-    explain_unqueued(context, key, job, reply);
+    explain_unqueued(context, job, reply);
   } else if (workload == nullptr) {
     explain_without_workload(context, job, reply);
   } else if (explain_prebuilt(context, job, *workload, reply) == reconcilers::Step::kContinue) {

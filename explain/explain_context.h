@@ -24,8 +24,7 @@ std::string kubectl(const std::string& ns, const std::string& rest);
 // An object that muster wanted to make for this one and that the API server refused.
 reconcilers::Step explain_rejection(const ExplainContext& context, const ObjectKey& key, ExplainReply& reply);
 // A job that is in no queue, by whoever's choice: how far its pods are, or who would start it.
-void explain_unqueued(const ExplainContext& context, const ObjectKey& key, const jobs::QueuedJob& job,
-                      ExplainReply& reply);
+void explain_unqueued(const ExplainContext& context, const jobs::QueuedJob& job, ExplainReply& reply);
 // A job that may run: whether it is started, its gang complete, its pods ready.
 // `workload`: what it was admitted by, or nullptr.
 void explain_pods(const ExplainContext& context, const jobs::QueuedJob& job, const Workload* workload,

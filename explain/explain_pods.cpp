@@ -125,8 +125,7 @@ void explain_pods(const ExplainContext& context, const jobs::QueuedJob& job, con
   reply.say("Running", reply.subject() + " is running: " + pods.text() + ".");
 }
 
-void explain_unqueued(const ExplainContext& context, const ObjectKey& key, const jobs::QueuedJob& job,
-                      ExplainReply& reply) {
+void explain_unqueued(const ExplainContext& context, const jobs::QueuedJob& job, ExplainReply& reply) {
   const std::string why = reply.reason;
   const std::string sentence = reply.headline;
   const std::vector<std::string> change = std::exchange(reply.change, {});
@@ -138,11 +137,6 @@ void explain_unqueued(const ExplainContext& context, const ObjectKey& key, const
   reply.say(why, reply.subject() + " is suspended, and muster will not start it.");
   reply.because.push_back(sentence);
   reply.change = change;
-  // muster would suspend a part again.
-  if (why == "OwnedByQueuedJob") return;
-  reply.change.push_back("To start it outside of the queues: " +
-                         kubectl(key.ns, "patch " + std::string(key.type->plural) + " " + key.name +
-                                             " --type merge -p '{\"spec\":{\"suspend\":false}}'"));
 }
 
 }  // namespace muster::explain

@@ -15,10 +15,11 @@
 namespace muster::reconcilers {
 namespace {
 
-// What the containers of all pods request, and how many pods there are.
-Requests requests_of(const std::vector<PodSet>& pod_sets) {
+// What the containers of all pods request, and how many pods there are: of the pod sets with these names, or of all.
+Requests requests_of(const std::vector<PodSet>& pod_sets, const std::vector<std::string>& names = {}) {
   Requests sum;
   for (const PodSet& pod_set : pod_sets) {
+    if (!names.empty() && std::find(names.begin(), names.end(), pod_set.name) == names.end()) continue;
     Requests of_pod = to_requests(state::pod_requests(state::adjusted_resources(*pod_set.pod_template.spec, {})));
     of_pod["pods"] = 1;
     muster::add(sum, multiply(of_pod, pod_set.count));
@@ -40,21 +41,9 @@ bool is_running(const Workload& workload) {
   return workload.admitted() && !workload.finished();
 }
 
-// Of the pod sets with these names; no names: of all.
-Requests requests_of(const std::vector<PodSet>& pod_sets, const std::vector<std::string>& names) {
-  if (names.empty()) return requests_of(pod_sets);
-  std::vector<PodSet> chosen;
-  std::copy_if(pod_sets.begin(), pod_sets.end(), std::back_inserter(chosen), [&](const PodSet& pod_set) {
-    return std::find(names.begin(), names.end(), pod_set.name) != names.end();
-  });
-  return requests_of(chosen);
-}
-
 // Those of its controller that use the same part of the quota, that it got before this one and that have not ended.
-std::vector<jobs::QueuedJob> older_siblings(const JobContext& context, const jobs::QueuedJob& child,
-                                            const jobs::JobKind& parent) {
-  const ObjectMeta& last = child.meta();
-  const OwnedKind* owned = parent.find_owned(child.type().group, child.type().kind);
+std::vector<jobs::QueuedJob> older_siblings(const JobContext& context, const ObjectMeta& last,
+                                            const jobs::JobKind& parent, const OwnedKind* owned) {
   std::vector<jobs::QueuedJob> older;
   for (const TypedObject& object : context.state.children_of(last.ns, last.controller->uid)) {
     const ObjectMeta& meta = meta_of(object);
@@ -72,10 +61,10 @@ std::vector<jobs::QueuedJob> older_siblings(const JobContext& context, const job
 // before it.
 bool has_room(const JobContext& context, const jobs::QueuedJob& child, const jobs::JobKind& parent,
               const std::vector<PodSet>& pod_sets) {
-  if (!child.readable()) return false;
   const OwnedKind* owned = parent.find_owned(child.type().group, child.type().kind);
-  const std::vector<jobs::QueuedJob> older = older_siblings(context, child, parent);
-  if (owned == nullptr || older.size() > kMostSiblings) return false;
+  if (owned == nullptr || !child.readable()) return false;
+  const std::vector<jobs::QueuedJob> older = older_siblings(context, child.meta(), parent, owned);
+  if (older.size() > kMostSiblings) return false;
   Requests sum = requests_of(child.pod_set_shapes(context.queues().rules));
   for (const jobs::QueuedJob& sibling : older)
     muster::add(sum, requests_of(sibling.pod_set_shapes(context.queues().rules)));
@@ -137,15 +126,14 @@ jobs::MaybeAncestor ancestor_of(const JobContext& context) {
                                 {type.group, type.kind, meta.uid, meta.controller});
 }
 
-std::string excess_of(const JobContext& context) {
-  const jobs::MaybeAncestor ancestor = ancestor_of(context);
-  if (!ancestor.ok() || !*ancestor || (*ancestor)->kind == kJobSets.kind) return "";
-  const std::vector<const Workload*> workloads = context.state.workloads_of_owner((*ancestor)->uid);
+std::string excess_below(const JobContext& context, const jobs::ManagedAncestor& whole) {
+  if (whole.kind == kJobSets.kind) return "";
+  const std::vector<const Workload*> workloads = context.state.workloads_of_owner(whole.uid);
   if (std::none_of(workloads.begin(), workloads.end(), [](const Workload* each) { return is_running(*each); }))
     return "";
-  if (is_covered(context, **ancestor)) return "";
+  if (is_covered(context, whole)) return "";
   return "this " + std::string(context.job.type().kind) +
-         ", with the older ones of its controller, requests more than the quota of " + text_of(**ancestor);
+         ", with the older ones of its controller, requests more than the quota of " + text_of(whole);
 }
 
 Result<Standing, jobs::Undecided> standing_of(const JobContext& context) {
@@ -168,7 +156,9 @@ Result<Standing, jobs::Undecided> standing_of(const JobContext& context) {
 void hold(const JobContext& context, Plan& plan) {
   if (context.job.suspended() || context.job.end()) return;
   Write write = patch_job(context, Verb::kPatch, context.job.kind().suspend_patch(true));
-  const std::string why = context.job.why_unreadable(), excess = excess_of(context);
+  const jobs::MaybeAncestor whole = ancestor_of(context);
+  const std::string why = context.job.why_unreadable();
+  const std::string excess = whole && *whole ? excess_below(context, **whole) : "";
   if (!why.empty()) {
     write.events = {context.event(kWarningEvent, "InvalidPodSets", "It cannot be queued: " + why)};
   } else if (!excess.empty()) {

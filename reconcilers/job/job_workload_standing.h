@@ -23,7 +23,7 @@ Result<Standing, jobs::Undecided> standing_of(const JobContext& context);
 // The job that it is part of, if that is queued.
 jobs::MaybeAncestor ancestor_of(const JobContext& context);
 // Why a part may not run although the whole is admitted; empty: it may, or the whole is not admitted.
-std::string excess_of(const JobContext& context);
+std::string excess_below(const JobContext& context, const jobs::ManagedAncestor& whole);
 
 // Suspends what is kHeld.
 void hold(const JobContext& context, Plan& plan);
