@@ -136,18 +136,6 @@ Step tell_ready(const JobContext& context, const Workload& workload, Plan& plan)
 
 namespace {
 
-// A JobSet's status shows the state of its Jobs late; the Jobs themselves have the current state.
-bool has_pods(const JobContext& context) {
-  if (context.job.active()) return true;
-  if (context.job.type().plural != kJobSets.plural) return false;
-  const ObjectMeta& meta = context.job.meta();
-  const std::vector<const Job*> jobs = context.state.jobs_of_jobset(meta.ns, meta.name);
-  return std::any_of(jobs.begin(), jobs.end(), [&](const Job* job) {
-    const bool will_stop = !job->suspended && !jobs::end_of(*job);
-    return will_stop || job->status.active > 0;
-  });
-}
-
 Step follow_eviction(const JobContext& context, const Workload& workload, Plan& plan) {
   const Condition* evicted = find_condition(workload.status.conditions, kEvictedCondition);
   if (evicted == nullptr || !evicted->is_true()) return Step::kContinue;

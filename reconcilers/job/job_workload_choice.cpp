@@ -147,6 +147,11 @@ Step stop_without_match(const JobContext& context, const Workloads& others, Plan
   return advance_stop(context, like, note, plan);
 }
 
+// The pods of a job that was just stopped need the quota until they have ended. Kueue gives it away at once.
+bool is_in_use(const JobContext& context, const Workload& workload) {
+  return workload.has_quota_reserved() && !workload.finished() && !context.job.end() && has_pods(context);
+}
+
 WorkloadChoice keep_one_of(const JobContext& context, const Workloads& owned, Plan& plan) {
   Sorted sorted = sort(context, owned);
   const Workload* to_update = nullptr;
@@ -159,7 +164,9 @@ WorkloadChoice keep_one_of(const JobContext& context, const Workloads& owned, Pl
       return kWritten;
     }
   }
-  for (const Workload* other : sorted.others) remove_workload(context, *other, plan);
+  for (const Workload* other : sorted.others) {
+    if (sorted.match != nullptr || !is_in_use(context, *other)) remove_workload(context, *other, plan);
+  }
   if (!sorted.others.empty()) return kWritten;
   if (to_update != nullptr) return make_match(context, *to_update, plan);
   if (sorted.match == nullptr) return {};

@@ -1,7 +1,10 @@
 #include "reconcilers/job/job_workload_context.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "api/meta/constants.h"
+#include "jobs/batch_job/batch_job.h"
 #include "state/decision_log.h"
 #include "state/metrics/measurements.h"
 
@@ -27,6 +30,17 @@ Write write_status(const Workload& workload, const WorkloadStatus& status) {
   write.measurements = state::measurements_of(workload, status);
   write.decisions = state::decisions_of(workload, status);
   return write;
+}
+
+bool has_pods(const JobContext& context) {
+  if (context.job.active()) return true;
+  if (context.job.type().plural != kJobSets.plural) return false;
+  const ObjectMeta& meta = context.job.meta();
+  const std::vector<const Job*> jobs = context.state.jobs_of_jobset(meta.ns, meta.name);
+  return std::any_of(jobs.begin(), jobs.end(), [&](const Job* job) {
+    const bool will_stop = !job->suspended && !jobs::end_of(*job);
+    return will_stop || job->status.active > 0;
+  });
 }
 
 }  // namespace muster::reconcilers

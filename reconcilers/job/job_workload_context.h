@@ -19,6 +19,10 @@ struct JobContext : ReconcileContext {
   ObjectEvent event(std::string_view type, std::string_view reason, std::string note) const;
 };
 
+// Whether pods of the job run or end, and need its quota. A JobSet's status shows the state of its Jobs late; the Jobs
+// themselves have the current state.
+bool has_pods(const JobContext& context);
+
 // Merge patches that hold only for the version that was read.
 Write patch_job(const JobContext& context, Verb verb, nlohmann::json patch);
 Write patch_workload(const Workload& workload, Verb verb, nlohmann::json patch);

@@ -73,7 +73,7 @@ func TestJobsOfDescribedKindsLiveThroughTheirQueue(t *testing.T) {
 		scene.status("first", kind.stopped)
 		teams.Await("first", "has given its quota back", harness.Released)
 		scene.isRestored("first", created)
-		// Of two that wait either could be first.
+		// Of two that wait either could be first, also when the job of one is gone.
 		scene.delete("second")
 		teams.Change("a", map[string]any{"stopPolicy": "None"})
 
@@ -345,7 +345,7 @@ func (s kindScene) forgedPartDoesNotRun(of string) {
 
 func (s kindScene) delete(name string) {
 	s.Helper()
-	s.teams.Kubectl("delete", s.kind.resource.Resource+"."+s.kind.resource.Group, name)
+	s.teams.Delete(s.kind.resource.Resource+"."+s.kind.resource.Group, name)
 }
 
 func (s kindScene) status(name, status string) {

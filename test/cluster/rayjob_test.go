@@ -44,8 +44,8 @@ func TestRayJobsLiveThroughTheirQueue(t *testing.T) {
 	scene.holds("first")
 	scene.status("first", `{"jobDeploymentStatus":"Suspended","jobStatus":"","rayClusterStatus":null}`)
 	teams.Await("first", "has given its quota back", harness.Released)
-	// Of two that wait either could be first.
-	teams.Kubectl("delete", "rayjobs", "second")
+	// Of two that wait either could be first, also when the job of one is gone.
+	teams.Delete("rayjobs", "second")
 	teams.Change("a", map[string]any{"stopPolicy": "None"})
 
 	// It is requeued, runs and succeeds; the next one runs and fails.
@@ -63,7 +63,7 @@ func TestRayJobsLiveThroughTheirQueue(t *testing.T) {
 	scene.await("third", "runs", false)
 	scene.create("fourth", 1)
 	teams.Waits("fourth", "WaitingForQuota")
-	teams.Kubectl("delete", "rayjobs", "third")
+	teams.Delete("rayjobs", "third")
 	scene.await("fourth", "runs", false)
 }
 

@@ -188,6 +188,20 @@ func (s *Teams) Await(job, what string, conditions ...func(*unstructured.Unstruc
 	return s.cluster.WaitForWorkload(s.t, s.Namespace, job, what, conditions...)
 }
 
+// Delete removes a job, and waits until its Workload is gone too. Garbage collection needs up to 30 s for a kind whose
+// CRD is new.
+func (s *Teams) Delete(resource, job string) {
+	s.t.Helper()
+	s.Kubectl("delete", resource, job)
+	Eventually(s.t, time.Minute, job+" is gone", func() error {
+		owned, err := s.cluster.workloadsOf(s.Namespace, job)
+		if err == nil && len(owned) > 0 {
+			err = fmt.Errorf("its Workload is there: %v", owned[0].Object["metadata"])
+		}
+		return err
+	})
+}
+
 // Told waits until the Events about a Job's Workload, together, contain all these texts.
 func (s *Teams) Told(job string, texts ...string) {
 	s.t.Helper()

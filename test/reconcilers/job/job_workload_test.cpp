@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "jobs/job_kind.h"
 #include "jobs/queued_job.h"
 #include "test/reconcilers/job/job_cluster.h"
 
@@ -219,6 +220,52 @@ TEST_CASE("an elastic job that grows is stopped and queued again and one that sh
   CHECK(workloads[0]["spec"]["podSets"][0]["count"] == 5);
   CHECK_FALSE(workloads[0].value("status", json::object()).contains("admission"));
   CHECK_FALSE(cluster.runs());
+}
+
+TEST_CASE("a job that grew past the webhook keeps its quota until its pods have ended") {
+  JobCluster cluster;
+  cluster.settings.queues.rules.frameworks.emplace("kubeflow.org/pytorchjob");
+  const ResourceType& type = jobs::find_job_kind("kubeflow.org", "PyTorchJob")->type;
+  const ObjectKey key{&type, "team-a", "train"};
+  const auto workers = [](int count) {
+    return json{{"Worker",
+                 {{"replicas", count},
+                  {"template", {{"spec", {{"containers", json::array({{{"name", "main"}, {"image", "app"}}})}}}}}}}};
+  };
+  cluster.put(kNamespaces, {{"metadata", {{"name", "team-a"}}}});
+  cluster.put(type, {{"metadata",
+                      {{"name", "train"},
+                       {"namespace", "team-a"},
+                       {"uid", "u"},
+                       {"labels", {{"kueue.x-k8s.io/queue-name", "q"}}}}},
+                     {"spec", {{"runPolicy", {{"suspend", true}}}, {"pytorchReplicaSpecs", workers(1)}}}});
+  cluster.settle(key);
+  const std::string admitted = cluster.list(kWorkloads).at(0)["metadata"]["name"];
+  cluster.edit(kWorkloads, admitted, [](json& object) {
+    object["status"] = {
+        {"admission",
+         {{"clusterQueue", "cq"}, {"podSetAssignments", json::array({{{"name", "worker"}, {"count", 1}}})}}},
+        {"conditions", json::array({condition("QuotaReserved", "QuotaReserved"), condition("Admitted", "Admitted")})}};
+  });
+  cluster.settle(key);
+  REQUIRE_FALSE(cluster.get(type, "train")["spec"]["runPolicy"]["suspend"]);
+  const auto run = [&](int pods) {
+    cluster.edit(type, "train", [&](json& job) { job["status"]["replicaStatuses"]["Worker"]["active"] = pods; });
+    cluster.settle(key);
+  };
+  run(1);
+  cluster.edit(type, "train", [&](json& job) { job["spec"]["pytorchReplicaSpecs"] = workers(50); });
+  cluster.settle(key);
+  CHECK(cluster.get(type, "train")["spec"]["runPolicy"]["suspend"]);
+  json workloads = cluster.list(kWorkloads);
+  REQUIRE(workloads.size() == 1);
+  CHECK(workloads[0]["status"].contains("admission"));
+  CHECK_FALSE(workloads[0]["metadata"].contains("deletionTimestamp"));
+  run(0);
+  workloads = cluster.list(kWorkloads);
+  REQUIRE(workloads.size() == 1);
+  CHECK(workloads[0]["spec"]["podSets"][0]["count"] == 50);
+  CHECK_FALSE(workloads[0].value("status", json::object()).contains("admission"));
 }
 
 TEST_CASE("an elastic job does not run before it is admitted") {
