@@ -14,6 +14,7 @@ namespace {
 // The API server uses a few connections, and a worker waits while it sends requests to the API server.
 constexpr size_t kVisibilityWorkers = 4;
 constexpr size_t kVisibilityConnections = 256;
+constexpr Duration kIdleGrace = std::chrono::seconds(2);
 
 bool is_off(const std::string& address) {
   return address.empty() || address == "0";
@@ -139,11 +140,15 @@ void Serving::stop(Duration delay) {
     log_info("shutting down: not ready, draining", {{"delay", format_duration(delay)}});
     std::this_thread::sleep_for(delay);
   }
-  constexpr Duration kPatience = std::chrono::seconds(8);
-  webhook_.drain(kPatience);
-  if (visibility_) visibility_->drain(std::chrono::seconds(1));
-  if (metrics_server_) metrics_server_->drain(std::chrono::seconds(1));
-  if (probes_) probes_->drain(std::chrono::seconds(1));
+  server::DrainTimes webhook_times{.patience = std::chrono::seconds(8)};
+  // A request that meets our close on its way is lost, and its Job is refused: the API server does not repeat a POST. It
+  // uses the latest connection first, so one without a request for so long is hardly about to get one.
+  if (delay > Duration::zero()) webhook_times.idle_grace = kIdleGrace;
+  webhook_.drain(webhook_times);
+  constexpr server::DrainTimes kOthers{.patience = std::chrono::seconds(1)};
+  if (visibility_) visibility_->drain(kOthers);
+  if (metrics_server_) metrics_server_->drain(kOthers);
+  if (probes_) probes_->drain(kOthers);
 }
 
 }  // namespace muster::runtime

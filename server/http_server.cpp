@@ -49,8 +49,8 @@ Outcome<> HttpServer::start() {
   return parts_->loop.start(std::move(listeners), options_.workers);
 }
 
-void HttpServer::drain(Duration patience) {
-  parts_->loop.drain(patience);
+void HttpServer::drain(const DrainTimes& times) {
+  parts_->loop.drain(times);
 }
 
 size_t HttpServer::open_connections() const {

@@ -49,10 +49,9 @@ class HttpServer {
   uint16_t port() const { return port_; }
 
   // Accepts no more connections, answers running requests with Connection: close, keeps idle connections
-  // for `idle_grace` because a request can arrive, then closes them. Returns when all are closed, or after
-  // `patience`. To lose no request, the process first reports unready, so that clients use another
-  // replica.
-  void drain(Duration patience);
+  // for a while because a request can arrive, then closes them. Returns when all are closed, or when `times` are
+  // over. To lose no request, the process first reports unready, so that clients use another replica.
+  void drain(const DrainTimes& times);
 
   // Thread-safe.
   size_t open_connections() const;

@@ -56,7 +56,7 @@ class ProbeServer {
 
   Outcome<> start() { return server_.start(); }
   uint16_t port() const { return server_.port(); }
-  void drain(Duration patience) { server_.drain(patience); }
+  void drain(const DrainTimes& times) { server_.drain(times); }
 
  private:
   HttpServer server_;

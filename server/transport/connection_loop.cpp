@@ -360,10 +360,10 @@ void ConnectionLoop::kick_all() {
   }
 }
 
-void ConnectionLoop::drain(Duration patience) {
+void ConnectionLoop::drain(const DrainTimes& times) {
   if (workers_.empty()) return;
   const auto begin = settings_.clock->now().monotonic;
-  const auto grace_end = begin + std::min(settings_.timeouts.idle_grace, patience);
+  const auto grace_end = begin + std::min(times.idle_grace, times.patience);
   settings_.drain_phase = DrainPhase::kLastRequests;
   stop_accepting();
   const auto wait_until_empty = [this](MonotonicTime deadline) {
@@ -375,7 +375,7 @@ void ConnectionLoop::drain(Duration patience) {
   if (!wait_until_empty(grace_end)) {
     settings_.drain_phase = DrainPhase::kClosing;
     kick_all();
-    wait_until_empty(begin + patience);
+    wait_until_empty(begin + times.patience);
   }
   stop();
 }

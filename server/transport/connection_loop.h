@@ -36,9 +36,9 @@ class ConnectionLoop {
   Outcome<> start(std::vector<FileDescriptor> listeners, size_t workers);
 
   // Stops accepting, answers the running requests, closes the other connections, joins the workers. Returns
-  // at the end or after `patience`. Blocks its caller, which must not be a worker; a second call has no
+  // at the end or after `times.patience`. Blocks its caller, which must not be a worker; a second call has no
   // effect.
-  void drain(Duration patience);
+  void drain(const DrainTimes& times);
 
   size_t open_connections() const;
 

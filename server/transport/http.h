@@ -113,7 +113,12 @@ struct HttpTimeouts {
   Duration idle = std::chrono::seconds(120);
   // After our last byte, for the peer to read it and close.
   Duration linger = std::chrono::seconds(2);
-  // In drain(): how long idle connections are kept for a request that is on its way.
+};
+
+// How a server ends.
+struct DrainTimes {
+  Duration patience;  // until the last connection is closed
+  // How long idle connections are kept for a request that is on its way. Part of `patience`.
   Duration idle_grace = std::chrono::milliseconds(500);
 };
 

@@ -116,7 +116,7 @@ TEST_CASE("Draining under load loses no request") {
       });
     }
     REQUIRE(eventually([&] { return answered > 200; }));
-    server.server->drain(10s);
+    server.server->drain({10s});
   }
   CHECK(lost == 0);
   CHECK(told == 8);
@@ -126,17 +126,14 @@ TEST_CASE("Draining under load loses no request") {
 }
 
 TEST_CASE("Draining answers a request that is being sent and closes idle connections") {
-  TestServer server(Wire::kTls, [](HttpServerOptions& options) {
-    options.timeouts.idle_grace = 50ms;
-    options.timeouts.linger = 100ms;
-  });
+  TestServer server(Wire::kTls, [](HttpServerOptions& options) { options.timeouts.linger = 100ms; });
   TestClient idle(server.port());
   CHECK(idle.exchange(post("/echo", "1"))->status == 200);
   TestClient half(server.port());
   const auto request = post("/echo", "[1,2,3]");
   half.send(request.substr(0, 40));
   REQUIRE(eventually([&] { return server.server->open_connections() == 2; }));
-  std::jthread drain([&] { server.server->drain(10s); });
+  std::jthread drain([&] { server.server->drain({10s, 50ms}); });
   CHECK(idle.closed_by_server());  // so the closing phase has come
   const auto answer = half.exchange(request.substr(40));
   REQUIRE(answer);
@@ -144,13 +141,27 @@ TEST_CASE("Draining answers a request that is being sent and closes idle connect
   CHECK(answer->headers.at("connection") == "close");
 }
 
+TEST_CASE("Draining answers a request that an idle connection brings within its grace, and then ends") {
+  TestServer server(Wire::kTls);
+  TestClient idle(server.port());
+  CHECK(idle.exchange(post("/echo", "1"))->status == 200);
+  const auto begin = std::chrono::steady_clock::now();
+  std::jthread drain([&] { server.server->drain({30s, 20s}); });
+  REQUIRE(eventually([&] { return !TestClient(server.port()).connected(); }));
+  const auto answer = idle.exchange(post("/echo", "2"));
+  REQUIRE(answer);
+  CHECK(answer->headers.at("connection") == "close");
+  drain.join();
+  CHECK(std::chrono::steady_clock::now() - begin < 20s);
+}
+
 TEST_CASE("Draining ends when patience is over although a peer never finishes") {
-  TestServer server(Wire::kTls, [](HttpServerOptions& options) { options.timeouts.idle_grace = 10ms; });
+  TestServer server(Wire::kTls);
   TestClient half(server.port());
   half.send("POST /echo HTTP/1.1\r\n");
   const auto begin = std::chrono::steady_clock::now();
-  server.server->drain(200ms);
+  server.server->drain({200ms, 10ms});
   CHECK(std::chrono::steady_clock::now() - begin < 5s);
   CHECK(half.closed_by_server());
-  server.server->drain(10s);  // a second time does no harm
+  server.server->drain({10s});  // a second time does no harm
 }
