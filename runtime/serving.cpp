@@ -141,8 +141,8 @@ void Serving::stop(Duration delay) {
     std::this_thread::sleep_for(delay);
   }
   server::DrainTimes webhook_times{.patience = std::chrono::seconds(8)};
-  // A request that meets our close on its way is lost, and its Job is refused: the API server does not repeat a POST. It
-  // uses the latest connection first, so one without a request for so long is hardly about to get one.
+  // A request that meets our close on its way is lost, and its Job is refused: the API server does not repeat a POST.
+  // It uses the latest connection first, so one without a request for so long is hardly about to get one.
   if (delay > Duration::zero()) webhook_times.idle_grace = kIdleGrace;
   webhook_.drain(webhook_times);
   constexpr server::DrainTimes kOthers{.patience = std::chrono::seconds(1)};

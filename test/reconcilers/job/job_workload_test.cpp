@@ -233,12 +233,11 @@ TEST_CASE("a job that grew past the webhook keeps its quota until its pods have 
                   {"template", {{"spec", {{"containers", json::array({{{"name", "main"}, {"image", "app"}}})}}}}}}}};
   };
   cluster.put(kNamespaces, {{"metadata", {{"name", "team-a"}}}});
-  cluster.put(type, {{"metadata",
-                      {{"name", "train"},
-                       {"namespace", "team-a"},
-                       {"uid", "u"},
-                       {"labels", {{"kueue.x-k8s.io/queue-name", "q"}}}}},
-                     {"spec", {{"runPolicy", {{"suspend", true}}}, {"pytorchReplicaSpecs", workers(1)}}}});
+  cluster.put(
+      type,
+      {{"metadata",
+        {{"name", "train"}, {"namespace", "team-a"}, {"uid", "u"}, {"labels", {{"kueue.x-k8s.io/queue-name", "q"}}}}},
+       {"spec", {{"runPolicy", {{"suspend", true}}}, {"pytorchReplicaSpecs", workers(1)}}}});
   cluster.settle(key);
   const std::string admitted = cluster.list(kWorkloads).at(0)["metadata"]["name"];
   cluster.edit(kWorkloads, admitted, [](json& object) {
