@@ -62,6 +62,11 @@ void drop_empty_metadata(json& object) {
   }
 }
 
+// One resource, whatever watch it was seen by.
+const ResourceType& stored_type(const ResourceType& type) {
+  return type.resource() == kPods.plural ? kPods : type;
+}
+
 // Whether anything but metadata and status differs.
 bool spec_differs(json before, json after) {
   for (json* object : {&before, &after}) {
@@ -171,7 +176,7 @@ Answer ApiServer::create(json object, const Request& request) {
   if (has_generation(*type)) metadata["generation"] = 1;
   drop_empty_metadata(object);
   prepare_for_create(*type, object);
-  if (auto why = check_new(*type, object)) return refused(*why);
+  if (auto why = options_.validates ? check_new(*type, object) : std::nullopt) return refused(*why);
   if (auto no = admit(Operation::kCreate, *type, request, &object, nullptr, false)) return *no;
   const ObjectKey key = key_of(*type, object);
   if (get(key) != nullptr)
@@ -187,6 +192,13 @@ Answer ApiServer::patch(const ObjectKey& key, const json& patch, const Request& 
 Answer ApiServer::patch_status(const ObjectKey& key, const json& patch, const Request& request) {
   if (!has_status_subresource(*key.type)) return refused(to_text(key) + " has no status subresource");
   return update(key, patch, true, request);
+}
+
+std::optional<std::string> ApiServer::refuse_change(const ResourceType& type, const json& before, const json& after,
+                                                    bool status) const {
+  if (!options_.validates) return std::nullopt;
+  return status ? check_status_change(type, before, after)
+                : check_change(type, before, after, options_.resumed_jobs_may_change);
 }
 
 Answer ApiServer::update(const ObjectKey& key, const json& patch, bool status, const Request& request) {
@@ -228,9 +240,7 @@ Answer ApiServer::update(const ObjectKey& key, const json& patch, bool status, c
   if (after == *before) return {reconcilers::WriteOutcome::kDone, before, ""};
   if (spec_differs(*before, after) && has_generation(*key.type))
     after["metadata"]["generation"] = int_at(old_metadata, {"generation"}).value_or(0) + 1;
-  if (auto why = status ? check_status_change(*key.type, *before, after)
-                        : check_change(*key.type, *before, after, options_.resumed_jobs_may_change))
-    return refused(*why);
+  if (auto why = refuse_change(*key.type, *before, after, status)) return refused(*why);
   if (!status) {
     if (auto no = admit(Operation::kUpdate, *key.type, request, &after, *before, false)) return *no;
   }
@@ -274,8 +284,7 @@ Answer ApiServer::remove(const ObjectKey& key, const Deletion& deletion, const R
 
 Answer ApiServer::carry_out(const reconcilers::Write& asked, const Request& request) {
   reconcilers::Write write = asked;
-  // One resource, whatever watch it was seen by.
-  if (write.target.type->plural == kQueuedPods.plural) write.target.type = &kPods;
+  write.target.type = &stored_type(*write.target.type);
   switch (write.verb) {
     case reconcilers::Verb::kCreate:
       return create(write.body, request);
@@ -317,6 +326,16 @@ Answer ApiServer::commit(const ResourceType& type, json object, const ObjectPtr&
     return {reconcilers::WriteOutcome::kDone, nullptr, ""};
   }
   return {reconcilers::WriteOutcome::kDone, storage_.put(type, std::move(object), before), ""};
+}
+
+ObjectPtr ApiServer::store(const ResourceType& type, json object) {
+  const ObjectPtr before = storage_.get(key_of(type, object));
+  return storage_.put(stored_type(type), std::move(object), before);
+}
+
+ObjectPtr ApiServer::erase(const ObjectKey& key) {
+  const ObjectPtr last = storage_.get(key);
+  return last == nullptr ? nullptr : storage_.erase(stored_type(*key.type), *last);
 }
 
 ObjectPtr ApiServer::get(const ObjectKey& key) const {

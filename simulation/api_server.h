@@ -76,6 +76,8 @@ struct ApiServerOptions {
   // has no active pod may change although it has started before. Off: only while
   // status.startTime is null.
   bool resumed_jobs_may_change = true;
+  // Off: objects and changes are not validated, as by the fake clients that recorded behaviour comes from.
+  bool validates = true;
   // Changes that watches can resume from; older ones are compacted away.
   size_t history = 10'000;
 };
@@ -115,6 +117,12 @@ class ApiServer {
 
   // Hears of every change, of all kinds. Must outlive the server, or never be called again.
   void on_change(ObjectStorage::Listener listener) { storage_.on_change(std::move(listener)); }
+  // Puts an object into storage as it is, as an older API server or an edit of etcd would leave it: without rules,
+  // defaults and webhooks. Only its resourceVersion is set here.
+  ObjectPtr store(const ResourceType& type, nlohmann::json object);
+  // Takes an object out of storage, whatever finalizers it has. Returns its last state, with the version of its
+  // removal; null: there was none.
+  ObjectPtr erase(const ObjectKey& key);
   // null: none. Must outlive the server.
   void set_admission(Admission* admission) { admission_ = admission; }
   // Kinds are served from the beginning; a CRD that is not installed is not. Its objects
@@ -133,6 +141,8 @@ class ApiServer {
   std::optional<Answer> admit(Operation operation, const ResourceType& type, const Request& request,
                               nlohmann::json* object, const nlohmann::json& old_object, bool mutating);
   std::optional<Answer> refuse_create(const ResourceType& type, const nlohmann::json& object) const;
+  std::optional<std::string> refuse_change(const ResourceType& type, const nlohmann::json& before,
+                                           const nlohmann::json& after, bool status) const;
   Answer commit(const ResourceType& type, nlohmann::json object, const ObjectPtr& before);
   void empty_namespace(const std::string& name);
   std::string new_uid();

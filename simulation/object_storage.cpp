@@ -25,7 +25,7 @@ ObjectPtr ObjectStorage::put(const ResourceType& type, json object, const Object
   return after;
 }
 
-void ObjectStorage::erase(const ResourceType& type, json last) {
+ObjectPtr ObjectStorage::erase(const ResourceType& type, json last) {
   const ObjectKey key = key_of(type, last);
   Objects& objects = objects_[type.plural];
   const auto found = objects.find(path_of(key.ns, key.name));
@@ -34,11 +34,9 @@ void ObjectStorage::erase(const ResourceType& type, json last) {
   index_owners(key, *stored, false);
   uids_.erase(std::string(string_at(last, {"metadata", "uid"})));
   objects.erase(found);
-  publish({.type = &type,
-           .version = version_,
-           .before = stored,
-           .after = std::make_shared<const json>(std::move(last)),
-           .removed = true});
+  auto after = std::make_shared<const json>(std::move(last));
+  publish({.type = &type, .version = version_, .before = stored, .after = after, .removed = true});
+  return after;
 }
 
 void ObjectStorage::index_owners(const ObjectKey& key, const json& object, bool add) {

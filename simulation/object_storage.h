@@ -45,8 +45,8 @@ class ObjectStorage {
 
   // Stores a version; the resourceVersion is set here. `before`: the stored one, null: a new object.
   ObjectPtr put(const ResourceType& type, nlohmann::json object, const ObjectPtr& before);
-  // `last`: its last state, of an object that is stored.
-  void erase(const ResourceType& type, nlohmann::json last);
+  // `last`: its last state, of an object that is stored. Returns it with the version of its removal.
+  ObjectPtr erase(const ResourceType& type, nlohmann::json last);
 
   // Null: none.
   ObjectPtr get(const ObjectKey& key) const;

@@ -223,8 +223,10 @@ bool is_never_run(const JobContext& context) {
 // It does not wait for quota and holds no quota.
 void withdraw(const JobContext& context, Plan& plan) {
   for (const Workload* workload : context.state.workloads_of_owner(context.job.meta().uid)) {
-    drop_in_use_finalizer(kWorkloads, workload->meta, plan);
-    if (workload->meta.deleting) continue;
+    if (workload->meta.deleting) {
+      drop_in_use_finalizer(kWorkloads, workload->meta, plan);
+      continue;
+    }
     plan.writes.push_back({.verb = Verb::kDelete,
                            .target = key_of(kWorkloads, workload->meta),
                            .body = with_version(workload->meta, {}),

@@ -177,8 +177,7 @@ WorkloadChoice keep_one_of(const JobContext& context, const Workloads& owned, Pl
 }  // namespace
 
 void remove_workload(const JobContext& context, const Workload& workload, Plan& plan) {
-  drop_in_use_finalizer(kWorkloads, workload.meta, plan);
-  if (workload.meta.deleting) return;
+  if (workload.meta.deleting) return drop_in_use_finalizer(kWorkloads, workload.meta, plan);
   plan.writes.push_back({.verb = Verb::kDelete,
                          .target = key_of(kWorkloads, workload.meta),
                          .body = with_version(workload.meta, {}),

@@ -55,7 +55,7 @@ int serve(const std::string& port) {
   std::cout << server.port() << std::endl;
   int signal = 0;
   sigwait(&ends, &signal);
-  server.drain(std::chrono::seconds(2));
+  server.drain({std::chrono::seconds(2)});
   return 0;
 }
 

@@ -4,15 +4,15 @@
 #include "certs/directory_store.h"
 #include "certs/directory_watcher.h"
 #include "certs/manager.h"
-#include "test/certs/temporary_directory.h"
 #include "test/support/memory_search.h"
+#include "test/support/temporary_folder.h"
 
 using namespace muster;
 using namespace muster::certs;
 using namespace std::chrono_literals;
 using muster::test::copies_in_memory;
 using muster::test::Masked;
-using muster::test::TemporaryDirectory;
+using muster::test::TemporaryFolder;
 
 namespace {
 
@@ -26,7 +26,7 @@ Now at(Duration later) {
 }  // namespace
 
 TEST_CASE("keys: nothing is left of those that a renewal has replaced, nor of any at the end") {
-  const TemporaryDirectory directory;
+  const TemporaryFolder directory;
   std::optional<Masked> leaf, authority, next_leaf;
   {
     DirectoryStore store(directory.path());
@@ -52,7 +52,7 @@ TEST_CASE("keys: nothing is left of those that a renewal has replaced, nor of an
 }
 
 TEST_CASE("keys: nothing is left of those of somebody else's directory") {
-  const TemporaryDirectory directory;
+  const TemporaryFolder directory;
   std::optional<Masked> key;
   DirectoryStore store(directory.path());
   {

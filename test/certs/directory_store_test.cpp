@@ -6,11 +6,11 @@
 #include <atomic>
 #include <thread>
 
-#include "test/certs/temporary_directory.h"
+#include "test/support/temporary_folder.h"
 
 using namespace muster;
 using namespace muster::certs;
-using muster::test::TemporaryDirectory;
+using muster::test::TemporaryFolder;
 
 namespace {
 
@@ -40,7 +40,7 @@ StoreOutcome written(DirectoryStore& store, const CertificateState& what, const 
 }  // namespace
 
 TEST_CASE("an absent or empty directory holds nothing") {
-  const TemporaryDirectory directory;
+  const TemporaryFolder directory;
   for (const auto& path : {directory.path(), directory.path() / "absent"}) {
     const auto read = DirectoryStore(path).read();
     REQUIRE(read.ok());
@@ -50,7 +50,7 @@ TEST_CASE("an absent or empty directory holds nothing") {
 }
 
 TEST_CASE("what is written is read back, under names that users know and with keys for the owner only") {
-  const TemporaryDirectory directory;
+  const TemporaryFolder directory;
   DirectoryStore store(directory.path() / "made" / "here");
   REQUIRE(written(store, state_of("1", true), "") == StoreOutcome::kWritten);
   const auto read = store.read();
@@ -68,7 +68,7 @@ TEST_CASE("what is written is read back, under names that users know and with ke
 }
 
 TEST_CASE("a write that expects another version conflicts and changes nothing") {
-  const TemporaryDirectory directory;
+  const TemporaryFolder directory;
   DirectoryStore first(directory.path());
   DirectoryStore second(directory.path());
   REQUIRE(written(first, state_of("1"), "") == StoreOutcome::kWritten);
@@ -80,7 +80,7 @@ TEST_CASE("a write that expects another version conflicts and changes nothing") 
 }
 
 TEST_CASE("the files of a directory filled by hand are read and then replaced") {
-  const TemporaryDirectory directory;
+  const TemporaryFolder directory;
   directory.write("tls.crt", "mine");
   directory.write("ca.key", "secret");
   DirectoryStore store(directory.path());
@@ -93,8 +93,8 @@ TEST_CASE("the files of a directory filled by hand are read and then replaced") 
 }
 
 TEST_CASE("old states do not pile up and a foreign link is not followed") {
-  const TemporaryDirectory directory;
-  const TemporaryDirectory elsewhere;
+  const TemporaryFolder directory;
+  const TemporaryFolder elsewhere;
   elsewhere.write("tls.crt", "theirs");
   std::filesystem::create_directory_symlink(elsewhere.path(), directory.path() / "..data");
   DirectoryStore store(directory.path());
@@ -110,7 +110,7 @@ TEST_CASE("old states do not pile up and a foreign link is not followed") {
 }
 
 TEST_CASE("a directory that cannot be written is an error that names it") {
-  const TemporaryDirectory directory;
+  const TemporaryFolder directory;
   directory.write("file", "");
   DirectoryStore store(directory.path() / "file");
   const auto outcome = store.write(state_of("1"), "");
@@ -119,7 +119,7 @@ TEST_CASE("a directory that cannot be written is an error that names it") {
 }
 
 TEST_CASE("a reader beside writers never sees half of two states and no write is lost") {
-  const TemporaryDirectory directory;
+  const TemporaryFolder directory;
   constexpr int kWrites = 60;
   std::atomic<int> writers{2};
   std::atomic<int> won{0};

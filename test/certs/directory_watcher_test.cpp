@@ -5,12 +5,12 @@
 #include <thread>
 
 #include "certs/authority.h"
-#include "test/certs/temporary_directory.h"
+#include "test/support/temporary_folder.h"
 
 using namespace muster;
 using namespace muster::certs;
 using namespace std::chrono_literals;
-using muster::test::TemporaryDirectory;
+using muster::test::TemporaryFolder;
 
 namespace {
 
@@ -33,7 +33,7 @@ std::string text_of(const SecretText& key) {
 }
 
 // As the kubelet does it: a new directory, then the link ..data is swapped.
-void swap_in(const TemporaryDirectory& mount, const std::string& name, const Issued& issued) {
+void swap_in(const TemporaryFolder& mount, const std::string& name, const Issued& issued) {
   std::filesystem::create_directory(mount.path() / name);
   mount.write(name + "/tls.crt", issued.leaf.certificate);
   mount.write(name + "/tls.key", text_of(issued.leaf.key));
@@ -49,7 +49,7 @@ void swap_in(const TemporaryDirectory& mount, const std::string& name, const Iss
 }  // namespace
 
 TEST_CASE("a mounted Secret is taken over and its renewal too") {
-  const TemporaryDirectory mount;
+  const TemporaryFolder mount;
   const Issued first = issue(12h);
   swap_in(mount, "..2026_01", first);
   DirectoryWatcher watcher(mount.path());
@@ -86,7 +86,7 @@ TEST_CASE("sets of files that are not whole are not served and what was served s
   };
   for (const Row& row : rows) {
     INFO(row.name);
-    const TemporaryDirectory directory;
+    const TemporaryFolder directory;
     directory.write("tls.crt", good.leaf.certificate);
     directory.write("tls.key", text_of(good.leaf.key));
     directory.write("ca.crt", good.ca.certificate);
@@ -103,7 +103,7 @@ TEST_CASE("sets of files that are not whole are not served and what was served s
 }
 
 TEST_CASE("an empty directory and an expired certificate are problems that say what to do") {
-  const TemporaryDirectory directory;
+  const TemporaryFolder directory;
   DirectoryWatcher watcher(directory.path());
   CHECK(watcher.read(kNow).problem.find("mount a Secret") != std::string::npos);
   const Issued issued = issue(1h);
@@ -114,7 +114,7 @@ TEST_CASE("an empty directory and an expired certificate are problems that say w
 }
 
 TEST_CASE("without a CA the bundle is empty, since somebody else injects it") {
-  const TemporaryDirectory directory;
+  const TemporaryFolder directory;
   const Issued issued = issue();
   directory.write("tls.crt", issued.leaf.certificate);
   directory.write("tls.key", text_of(issued.leaf.key));
@@ -125,7 +125,7 @@ TEST_CASE("without a CA the bundle is empty, since somebody else injects it") {
 }
 
 TEST_CASE("a change ends the wait, also in a directory that appears later") {
-  const TemporaryDirectory root;
+  const TemporaryFolder root;
   const auto late = root.path() / "late";
   DirectoryWatcher watcher(late);
   CHECK_FALSE(watcher.read(kNow).problem.empty());
@@ -147,7 +147,7 @@ TEST_CASE("a change ends the wait, also in a directory that appears later") {
 }
 
 TEST_CASE("wake ends a wait that has begun and one that has not") {
-  const TemporaryDirectory directory;
+  const TemporaryFolder directory;
   DirectoryWatcher watcher(directory.path());
   const auto begin = std::chrono::steady_clock::now();
   watcher.wake();
@@ -159,7 +159,7 @@ TEST_CASE("wake ends a wait that has begun and one that has not") {
 }
 
 TEST_CASE("the watcher writes nothing") {
-  const TemporaryDirectory mount;
+  const TemporaryFolder mount;
   swap_in(mount, "..2026_01", issue());
   const auto count = [&] {
     return std::distance(std::filesystem::recursive_directory_iterator(mount.path()),

@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "api/config/muster_settings.h"
-#include "test/support/temporary_file.h"
+#include "test/support/temporary_folder.h"
 
 using namespace muster;
 using namespace muster::commands;
@@ -128,7 +128,7 @@ class WithoutPrograms {
 TEST_CASE("command line: whatever arguments and input are given to review, it ends with 0, 1 or 2") {
   const WithoutPrograms none;
   test::TemporaryFolder folder;
-  folder.add("a.yaml", "apiVersion: v1\nkind: List\nitems: 7\n");
+  folder.write("a.yaml", "apiVersion: v1\nkind: List\nitems: 7\n");
   const std::vector<std::string> words = {
       "-f",
       "-",
@@ -146,8 +146,8 @@ TEST_CASE("command line: whatever arguments and input are given to review, it en
       "DELETE",
       "CREATE",
       "--old",
-      folder.path(),
-      folder.path() + "/a.yaml",
+      folder.path().string(),
+      folder / "a.yaml",
       "--config",
       "/dev/null",
       "--as",

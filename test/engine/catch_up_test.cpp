@@ -2,26 +2,21 @@
 
 #include <doctest/doctest.h>
 
-#include "api/meta/constants.h"
 #include "api/watched_kinds.h"
 #include "test/engine/served_engine.h"
 
 using namespace muster;
 using namespace muster::engine;
 using namespace muster::test;
-using nlohmann::json;
 
 namespace {
 
 // Of a Workload of one pod with so many cpus.
-json admitted(const char* queue, const char* cpu) {
+json admitted(const char* cpu) {
   json conditions = json::array();
-  for (const std::string_view type : {kQuotaReservedCondition, kAdmittedCondition})
-    conditions.push_back(
-        {{"type", type}, {"status", "True"}, {"reason", "Told"}, {"lastTransitionTime", "2026-01-01T12:00:00Z"}});
-  const json pod_set = {{"name", "main"}, {"flavors", {{"cpu", "f"}}}, {"resourceUsage", {{"cpu", cpu}}}, {"count", 1}};
-  return {{"conditions", conditions},
-          {"admission", {{"clusterQueue", queue}, {"podSetAssignments", json::array({pod_set})}}}};
+  for (const std::string type : {"QuotaReserved", "Admitted"})
+    conditions.push_back(condition_at("2026-01-01T12:00:00Z", type, "True", "Told"));
+  return {{"conditions", conditions}, {"admission", admission_of(1, {{"cpu", "f"}}, {{"cpu", cpu}})}};
 }
 
 }  // namespace
@@ -58,13 +53,13 @@ TEST_CASE("a new leader admits nobody before each kind has caught up with its te
     CHECK_FALSE(served.engine.next_tick());
     CHECK(served.engine.kinds_behind().size() > 0);
     // The leader before it gave the quota to another, and the watch of Workloads tells of it just now.
-    if (kind.type->plural == kWorkloads.plural) served.put_workload("first", "1", json::object(), admitted("cq", "1"));
+    if (kind.type->plural == kWorkloads.plural) served.put_workload("first", "1", json::object(), admitted("1"));
     served.engine.apply(KindCaughtUp{kind.type, 1}, served.now());
   }
   CHECK(served.engine.kinds_behind().empty());
   served.settle();
   CHECK(served.condition_of("late", "QuotaReserved").empty());
-  served.remove(kWorkloads, "first");
+  served.vanish(kWorkloads, "first");
   served.settle();
   CHECK(served.condition_of("late", "QuotaReserved") == "True QuotaReserved");
 }

@@ -12,7 +12,6 @@ using namespace muster;
 using namespace muster::engine;
 using namespace muster::test;
 using namespace std::chrono_literals;
-using nlohmann::json;
 using namespace nlohmann::literals;
 
 namespace {
@@ -174,7 +173,7 @@ TEST_CASE("quarantine: a scheduler that broke is made anew and gives no quota aw
   CHECK_FALSE(served.engine.state().workload("team-a", "second")->has_quota_reserved());
   // It rests for a while, since it broke at no Workload.
   served.pass(10s);
-  served.remove(kWorkloads, "first");
+  served.vanish(kWorkloads, "first");
   served.settle();
   CHECK(served.engine.state().workload("team-a", "second")->has_quota_reserved());
 }

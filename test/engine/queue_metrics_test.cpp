@@ -109,8 +109,8 @@ TEST_CASE("metrics: the end of a queue is told on every replica") {
   ServedEngine served;
   served.put_queues("4", {{"cohortName", "team"}});
   served.engine.apply(LeadershipChanged{false}, served.now());
-  served.remove(kLocalQueues, "lq");
-  served.remove(kClusterQueues, "cq");
+  served.vanish(kLocalQueues, "lq");
+  served.vanish(kClusterQueues, "cq");
   served.plan();
   CHECK(to_texts(served.measured) == Texts{"LocalQueueGone team-a/lq", "ClusterQueueGone cq", "CohortGone ^team"});
 }

@@ -34,12 +34,12 @@ TEST_CASE("engine: resource seconds begin with an admission that is written and 
   REQUIRE(served.condition_of("a", "Admitted") == "True Admitted");
   served.pass(seconds(10));
   CHECK(charged(served) == 30);
-  served.remove(kWorkloads, "a");
+  served.vanish(kWorkloads, "a");
   served.settle();  // b takes its place
   served.pass(seconds(10));
   CHECK(charged(served) == 60);
-  served.remove(kWorkloads, "b");
-  served.remove(kLocalQueues, "lq");
+  served.vanish(kWorkloads, "b");
+  served.vanish(kLocalQueues, "lq");
   CHECK(charged(served) == -1);
 }
 

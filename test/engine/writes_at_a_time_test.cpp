@@ -8,19 +8,13 @@
 using namespace muster;
 using namespace muster::engine;
 using namespace muster::test;
-using nlohmann::json;
 
 namespace {
 
 json job(int number) {
-  json made = {{"metadata", {{"labels", {{"kueue.x-k8s.io/queue-name", "lq"}}}}},
-               {"spec",
-                {{"suspend", true},
-                 {"parallelism", 1},
-                 {"completions", 1},
-                 {"template", {{"spec", {{"containers", {{{"name", "c"}, {"image", "i"}}}}}}}}}}};
-  made["metadata"]["annotations"]["number"] = std::to_string(number);
-  return made;
+  return {{"metadata",
+           {{"labels", {{"kueue.x-k8s.io/queue-name", "lq"}}}, {"annotations", {{"number", std::to_string(number)}}}}},
+          {"spec", {{"suspend", true}, {"parallelism", 1}, {"completions", 1}, {"template", pod_template_of()}}}};
 }
 
 }  // namespace
@@ -29,7 +23,6 @@ TEST_CASE("engine: plans wait while as many writes are under way as may be") {
   EngineSettings settings;
   settings.writes_at_a_time = 5;
   ServedEngine served(std::move(settings));
-  served.put(kNamespaces, "team-a", json::object());
   for (int i = 0; i < 20; ++i) served.put(kJobs, "job-" + std::to_string(i), job(i));
   served.plan();
   CHECK(served.writes.size() == 5);

@@ -7,7 +7,7 @@ using namespace muster::test;
 namespace {
 
 json flavor(const char* name) {
-  return {{"name", name}, {"resources", {{{"name", "cpu"}, {"nominalQuota", "10"}}}}};
+  return quota_of(name, {{"cpu", "10"}});
 }
 
 json strategy(const char* policy) {
@@ -21,13 +21,12 @@ void put_flavors(ExplainCluster& cluster, const char* policy, bool second = true
   json& flavors = queue["spec"]["resourceGroups"][0]["flavors"];
   flavors = json::array({flavor("f1")});
   if (second) flavors.push_back(flavor("f2"));
-  queue["metadata"]["generation"] = 2;
   cluster.put(kClusterQueues, queue);
 }
 
 json attempt(const ExplainCluster& cluster, const char* name, Duration assigned_ago, int used,
              Duration failed_ago = 0s) {
-  const auto ago = [&](Duration age) { return format_rfc3339(to_timestamp(cluster.now.wall - age)); };
+  const auto ago = [&](Duration age) { return cluster.stamp(-age); };
   json made = {{"resourceFlavor", name}, {"assignmentTime", ago(assigned_ago)}, {"usedSeconds", used}};
   if (failed_ago > 0s) made["failure"] = {{"reason", "TimeoutForPodsReadyExceeded"}, {"time", ago(failed_ago)}};
   return made;

@@ -18,7 +18,7 @@ TEST_CASE("explain: a job that is no business of the queues says why and who wou
   running["status"] = {{"active", 2}, {"ready", 2}};
   const ExplainRow rows[] = {
       {"there is none", [](ExplainCluster&) {}, "NotFound", "There is no Job team-a/train.", {"jobset/NAME"}},
-      {"there is no namespace", [](ExplainCluster& cluster) { cluster.remove(kNamespaces, "team-a"); }, "NotFound",
+      {"there is no namespace", [](ExplainCluster& cluster) { cluster.vanish(kNamespaces, "team-a"); }, "NotFound",
        "Namespace not found: team-a."},
       {"it has no queue name",
        job(no_queue),
@@ -292,7 +292,7 @@ TEST_CASE("explain: backoff says which try comes next and when") {
   CHECK(reply.tries->limit == 4);
   CHECK(format_rfc3339(reply.tries->next_at) == "2026-01-01T12:00:12Z");
   CHECK(reply.timeline.front().what == "Workload created");
-  cluster.now.wall += 12s;
+  cluster.pass(12s);
   cluster.follow();
   CHECK(cluster.ask().reason != "Backoff");
 }

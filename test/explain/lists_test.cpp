@@ -11,7 +11,7 @@ namespace muster::test {
 namespace {
 
 explain::QueueSnapshot snapshot_of(const ExplainCluster& cluster) {
-  return explain::QueueSnapshot(explain::take_queue_listing(cluster.state, cluster.decisions, true, cluster.now));
+  return explain::QueueSnapshot(explain::take_queue_listing(cluster.state, cluster.decisions, true, cluster.now()));
 }
 
 json in_namespace(const std::string& ns, json patch = json::object()) {
@@ -58,10 +58,10 @@ TEST_CASE("lists: an estimate stands beside those that wait, and beside nobody e
   const ExplainCluster cluster = filled();
   const explain::QueueSnapshot snapshot = snapshot_of(cluster);
   const StartEstimate estimate = {.outcome = StartOutcome::kRange,
-                                  .earliest = {to_timestamp(cluster.now.wall).seconds + 60, 0},
-                                  .latest = {to_timestamp(cluster.now.wall).seconds + 600, 0},
+                                  .earliest = {to_timestamp(cluster.now().wall).seconds + 60, 0},
+                                  .latest = {to_timestamp(cluster.now().wall).seconds + 600, 0},
                                   .basis = {.history = true}};
-  StartEstimates starts{.at = to_timestamp(cluster.now.wall), .by_path = {}};
+  StartEstimates starts{.at = to_timestamp(cluster.now().wall), .by_path = {}};
   // One that was admitted since has one as well.
   for (const char* name : {"team-a/holder", "team-a/second", "team-b/first"}) starts.by_path.emplace(name, estimate);
   const json list = *explain::workload_list(snapshot, {.ns = "team-a"}, &starts);
@@ -138,7 +138,7 @@ TEST_CASE("lists: the reason is the first link that is missing") {
               {{"metadata", {{"name", "lq"}}}, {"spec", {{"clusterQueue", "cq"}, {"stopPolicy", "Hold"}}}});
   cluster.follow();
   CHECK(reason("third") == "Pending LocalQueueStopped");
-  cluster.remove(kLocalQueues, "lq");
+  cluster.vanish(kLocalQueues, "lq");
   cluster.follow();
   CHECK(reason("third") == "Pending LocalQueueMissing");
   CHECK(reason("off") == "Inactive Deactivated");

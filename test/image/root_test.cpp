@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "test/support/temporary_folder.h"
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -34,10 +36,6 @@ class Image {
   }
   Image(const Image&) = delete;
   Image& operator=(const Image&) = delete;
-  ~Image() {
-    std::error_code ignored;
-    fs::remove_all(scratch_, ignored);
-  }
 
   const fs::path& root() const { return root_; }
   // Everything in it, without the root itself.
@@ -52,7 +50,7 @@ class Image {
   };
   // As the image's user, with an empty environment.
   Ended run(std::vector<std::string> words) const {
-    const fs::path output = scratch_ / "output";
+    const fs::path output = scratch_.path() / "output";
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
@@ -72,17 +70,15 @@ class Image {
 
  private:
   Image() {
-    std::string name = (fs::temp_directory_path() / "muster-image-XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    scratch_ = name;
-    fs::permissions(scratch_, fs::perms(0755));  // mkdtemp's folder would keep the image's user out
-    root_ = scratch_ / "root";
+    fs::permissions(scratch_.path(), fs::perms(0755));  // so that the image's user can enter it
+    root_ = scratch_.path() / "root";
     const std::string command =
         "'" MUSTER_SOURCE_DIR "/scripts/image-root' '" MUSTER_BUILD_DIR "' '" + root_.string() + "'";
     REQUIRE(std::system(command.c_str()) == 0);
   }
 
-  fs::path scratch_, root_;
+  const muster::test::TemporaryFolder scratch_;
+  fs::path root_;
 };
 
 // Its digest, with the end of the line.

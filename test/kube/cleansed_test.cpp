@@ -6,16 +6,17 @@
 #include <optional>
 
 #include "kube/transport/credentials.h"
-#include "test/kube/temp_folder.h"
 #include "test/kube/test_certificates.h"
 #include "test/kube/virtual_time.h"
 #include "test/support/memory_search.h"
+#include "test/support/temporary_folder.h"
 
 namespace muster::kube::test {
 namespace {
 
 using muster::test::copies_in_memory;
 using muster::test::Masked;
+using muster::test::TemporaryFolder;
 
 // The test's own text of the key is overwritten before it looks.
 struct ClientCertificate {
@@ -44,7 +45,7 @@ void write_key(const std::string& path, const SecretText& key) {
 TEST_CASE("nothing is left of a client's key when the credentials have gone") {
   for (const bool by_file : {true, false}) {
     CAPTURE(by_file);
-    const TempFolder folder;
+    const TemporaryFolder folder;
     std::optional<Masked> key;
     {
       ClusterAccess access;

@@ -7,11 +7,12 @@
 
 #include "api/codec/json.h"
 #include "test/kube/client_fixture.h"
-#include "test/kube/temp_folder.h"
+#include "test/support/temporary_folder.h"
 
 namespace muster::kube::test {
 namespace {
 
+using muster::test::TemporaryFolder;
 using namespace std::chrono_literals;
 using nlohmann::json;
 
@@ -326,7 +327,7 @@ TEST_CASE("an answer that is no JSON is an error and not a crash") {
 }
 
 TEST_CASE("a refused token is read again once and the request repeated") {
-  TempFolder folder;
+  TemporaryFolder folder;
   folder.write("token", "old\n");
   FakeApiServer server([](const FakeRequest& request, FakeExchange& exchange) {
     if (request.headers.at("authorization") == "Bearer new") return exchange.respond(200, object("x", "1"));

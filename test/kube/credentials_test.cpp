@@ -8,11 +8,12 @@
 #include "base/encoding.h"
 #include "kube/transport/process.h"
 #include "test/kube/client_fixture.h"
-#include "test/kube/temp_folder.h"
+#include "test/support/temporary_folder.h"
 
 namespace muster::kube::test {
 namespace {
 
+using muster::test::TemporaryFolder;
 using namespace std::chrono_literals;
 using nlohmann::json;
 
@@ -49,7 +50,7 @@ TEST_CASE("tokens and passwords become the Authorization header") {
 }
 
 TEST_CASE("a token file is followed and never used when older than a minute") {
-  TempFolder folder;
+  TemporaryFolder folder;
   ClusterAccess by_file = access();
   by_file.token.path = folder.write("token", "one\n");
   TestCredentials test(by_file);
@@ -62,7 +63,7 @@ TEST_CASE("a token file is followed and never used when older than a minute") {
 }
 
 TEST_CASE("a token file that vanishes or empties later does not stop the client") {
-  TempFolder folder;
+  TemporaryFolder folder;
   ClusterAccess by_file = access();
   by_file.token.path = folder.write("token", "one\n");
   TestCredentials test(by_file);
@@ -83,7 +84,7 @@ TEST_CASE("a token file that vanishes or empties later does not stop the client"
 }
 
 TEST_CASE("files that are unusable from the start are an error") {
-  TempFolder folder;
+  TemporaryFolder folder;
   ClusterAccess missing = access();
   missing.token.path = folder / "none";
   CHECK(TestCredentials(missing).authorization().find("none: No such file") != std::string::npos);
@@ -96,7 +97,7 @@ TEST_CASE("files that are unusable from the start are an error") {
 }
 
 TEST_CASE("a generation stands for one identity") {
-  TempFolder folder;
+  TemporaryFolder folder;
   ClusterAccess by_file = access();
   by_file.token.path = folder.write("token", "one");
   TestCredentials test(by_file);
@@ -114,7 +115,7 @@ TEST_CASE("a generation stands for one identity") {
 }
 
 // A plugin that counts its runs in a file and prints `status`.
-ClusterAccess with_plugin(const TempFolder& folder, const std::string& status, const std::string& version = kV1) {
+ClusterAccess with_plugin(const TemporaryFolder& folder, const std::string& status, const std::string& version = kV1) {
   ClusterAccess by_plugin = access();
   ExecPlugin plugin;
   plugin.api_version = version;
@@ -126,13 +127,13 @@ ClusterAccess with_plugin(const TempFolder& folder, const std::string& status, c
   return by_plugin;
 }
 
-size_t runs(const TempFolder& folder) {
+size_t runs(const TemporaryFolder& folder) {
   const auto text = read_credential_file(folder / "runs");
   return text.ok() ? static_cast<size_t>(std::count(text->begin(), text->end(), '\n')) : 0;
 }
 
 TEST_CASE("a plugin runs once until its credential expires") {
-  TempFolder folder;
+  TemporaryFolder folder;
   VirtualTime now;
   const std::string expires = format_rfc3339(to_timestamp(now.now().wall + 10min));
   TestCredentials test(with_plugin(folder, R"({"token":"first","expirationTimestamp":")" + expires + "\"}"));
@@ -151,7 +152,7 @@ TEST_CASE("a plugin runs once until its credential expires") {
 }
 
 TEST_CASE("a plugin runs again when the server refuses its token") {
-  TempFolder folder;
+  TemporaryFolder folder;
   FakeApiServer server([](const FakeRequest& request, FakeExchange& exchange) {
     if (request.headers.at("authorization") == "Bearer second") return exchange.respond(200, object("x", "1"));
     exchange.respond(401, status_body(401, "Unauthorized", "Unauthorized"));
@@ -171,7 +172,7 @@ TEST_CASE("a plugin runs again when the server refuses its token") {
 }
 
 TEST_CASE("a plugin's certificate is shown to the server") {
-  TempFolder folder;
+  TemporaryFolder folder;
   const TestAuthority authority("ca");
   const auto own = authority.issue("system:plugin", "");
   const json status = {{"clientCertificateData", own.certificate}, {"clientKeyData", own.key}};
@@ -183,7 +184,7 @@ TEST_CASE("a plugin's certificate is shown to the server") {
 }
 
 TEST_CASE("a plugin is told the version and if it asks the cluster") {
-  TempFolder folder;
+  TemporaryFolder folder;
   ClusterAccess by_plugin = with_plugin(folder, R"({"token":"t"})", "client.authentication.k8s.io/v1beta1");
   CHECK(TestCredentials(by_plugin).authorization() == "Bearer t");
   const auto plain = json::parse(*read_credential_file(folder / "info"));
@@ -242,7 +243,7 @@ TEST_CASE("a plugin that is missing says how to get it") {
 }
 
 TEST_CASE("a program's output is taken and its environment extended") {
-  TempFolder folder;
+  TemporaryFolder folder;
   ProcessCall call{
       folder.write_script("p", "echo \"$1 $EXTRA ${HOME:+home}\"; cat"), {"arg"}, {{"EXTRA", "more"}}, 10s, 1024};
   const auto output = run_process(call, system_clock());
@@ -251,7 +252,7 @@ TEST_CASE("a program's output is taken and its environment extended") {
 }
 
 TEST_CASE("programs that fail are told with the end of what they complained about") {
-  TempFolder folder;
+  TemporaryFolder folder;
   struct Row {
     std::string name;
     const char* script;
@@ -272,7 +273,7 @@ TEST_CASE("programs that fail are told with the end of what they complained abou
 }
 
 TEST_CASE("a program that hangs is killed with its children") {
-  TempFolder folder;
+  TemporaryFolder folder;
   const std::string script = folder.write_script("p", "sleep 1000 & echo $! > " + (folder / "child") + "\nwait\n");
   const auto started = system_clock().now().monotonic;
   const auto output = run_process({script, {}, {}, 300ms, 1024}, system_clock());
@@ -288,7 +289,7 @@ TEST_CASE("a program that hangs is killed with its children") {
 }
 
 TEST_CASE("a program that leaves a child behind does not keep us") {
-  TempFolder folder;
+  TemporaryFolder folder;
   const auto started = system_clock().now().monotonic;
   const auto output = run_process({folder.write_script("p", "sleep 3 & echo done"), {}, {}, 20s, 1024}, system_clock());
   REQUIRE(output.ok());

@@ -4,10 +4,12 @@
 
 #include <map>
 
-#include "test/kube/temp_folder.h"
+#include "test/support/temporary_folder.h"
 
 namespace muster::kube::test {
 namespace {
+
+using muster::test::TemporaryFolder;
 
 // A kubeconfig with one of everything; rows replace the cluster's or the user's part.
 std::string kubeconfig(const std::string& cluster, const std::string& user) {
@@ -170,7 +172,7 @@ TEST_CASE("text that is no kubeconfig says where") {
 }
 
 // A search in which only the given variables are set.
-AccessSearch search(std::map<std::string, std::string> variables, const TempFolder& folder) {
+AccessSearch search(std::map<std::string, std::string> variables, const TemporaryFolder& folder) {
   AccessSearch search;
   search.environment = [variables](const char* name) -> std::optional<std::string> {
     const auto found = variables.find(name);
@@ -185,7 +187,7 @@ std::string config_for(const std::string& server) {
 }
 
 TEST_CASE("the flag comes before KUBECONFIG before the pod before the home folder") {
-  TempFolder folder;
+  TemporaryFolder folder;
   const std::string flag = folder.write("flag", config_for("flag"));
   const std::string listed = folder.write("listed", config_for("listed"));
   folder.write("home/.kube/config", config_for("home"));
@@ -215,7 +217,7 @@ TEST_CASE("the flag comes before KUBECONFIG before the pod before the home folde
 }
 
 TEST_CASE("an error in the first place does not fall through to the next") {
-  TempFolder folder;
+  TemporaryFolder folder;
   folder.write("home/.kube/config", config_for("home"));
   const std::map<std::string, std::string> home = {{"HOME", folder / "home"}};
   AccessSearch flag = search(home, folder);
@@ -230,7 +232,7 @@ TEST_CASE("an error in the first place does not fall through to the next") {
 }
 
 TEST_CASE("without any credentials the error says what can be done") {
-  TempFolder folder;
+  TemporaryFolder folder;
   const auto none = find_cluster_access(search({{"HOME", folder / "home"}}, folder));
   REQUIRE_FALSE(none.ok());
   for (const char* hint : {"--kubeconfig", "KUBECONFIG", "pod", "home/.kube/config"}) {

@@ -6,11 +6,12 @@
 #include <nlohmann/json.hpp>
 
 #include "test/kube/client_fixture.h"
-#include "test/kube/temp_folder.h"
+#include "test/support/temporary_folder.h"
 
 namespace muster::kube::test {
 namespace {
 
+using muster::test::TemporaryFolder;
 using namespace std::chrono_literals;
 
 const Resource kNamespaces{"", "v1", "namespaces", false, "Namespace"};
@@ -71,7 +72,7 @@ TEST_CASE("a given authority does not add to the system's roots but replaces the
   // Trusting our own authority by way of the system's roots is what SSL_CERT_FILE does.
   const TestAuthority system("system");
   const TestAuthority given("given");
-  TempFolder folder;
+  TemporaryFolder folder;
   setenv("SSL_CERT_FILE", folder.write("roots.pem", system.pem()).c_str(), 1);
   FakeApiServer server(kAnswer, ServerIdentity{system.issue("x", "IP:127.0.0.1"), ""});
   ClusterAccess access = access_to(server);
@@ -125,7 +126,7 @@ TEST_CASE("material that cannot work is refused with the reason") {
 TEST_CASE("a renewed authority is trusted after a minute without a restart") {
   const TestAuthority before("before");
   const TestAuthority after("after");
-  TempFolder folder;
+  TemporaryFolder folder;
   FakeApiServer server(kAnswer, ServerIdentity{before.issue("x", "IP:127.0.0.1"), ""});
   ClusterAccess access = access_to(server);
   access.certificate_authority.path = folder.write("ca.crt", before.pem());

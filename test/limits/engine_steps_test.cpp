@@ -10,7 +10,6 @@
 using namespace muster;
 using namespace muster::test;
 using namespace std::chrono_literals;
-using nlohmann::json;
 
 namespace {
 
@@ -194,14 +193,12 @@ TEST_CASE("largest objects: a gang's ConfigMap that is full of decisions") {
         kJobs, "job",
         {{"spec", {{"parallelism", 2}, {"template", with_barrier(large_template(100), "job-job-group-scheduling")}}}});
     std::string lines;
-    while (lines.size() < kBytes / 3) lines += "job/0/epoch-" + std::to_string(lines.size()) + "\n";
+    while (lines.size() < kBytes / 3) lines += "job-uid/0/epoch-" + std::to_string(lines.size()) + "\n";
     std::string deadlines;
     while (deadlines.size() < kBytes / 3)
-      deadlines += "job/0/e" + std::to_string(deadlines.size()) + " 2026-01-01T12:00:00Z\n";
-    const json owner = {
-        {"apiVersion", "batch/v1"}, {"kind", "Job"}, {"name", "job"}, {"uid", "job"}, {"controller", true}};
+      deadlines += "job-uid/0/e" + std::to_string(deadlines.size()) + " 2026-01-01T12:00:00Z\n";
     served.put(kConfigMaps, "job-job-group-scheduling",
-               {{"metadata", {{"ownerReferences", json::array({owner})}}},
+               {{"metadata", {{"ownerReferences", controlled_by(kJobs, "job", "job-uid")}}},
                 {"data", {{"started", lines}, {"expired", lines}, {"deadlines", deadlines}}}});
     served.put(kJobs, "job",
                {{"spec",

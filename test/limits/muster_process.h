@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "test/server/test_client.h"
+#include "test/support/temporary_folder.h"
 
 namespace muster::test {
 
@@ -62,15 +63,11 @@ class Muster {
 
   // `user` counts where this process is root's; nobody else may choose. `configuration` is the text of
   // its file; empty: none.
-  explicit Muster(const ControlGroup* group = nullptr, uid_t user = 0, const std::string& configuration = "")
-      : folder_(std::filesystem::temp_directory_path() / ("muster-limits." + std::to_string(getpid()))) {
-    std::filesystem::create_directories(folder_);
-    const std::string log = (folder_ / "log").string(), certificates = (folder_ / "certs").string(),
-                      workers = std::to_string(kWorkers),
-                      config = configuration.empty() ? "" : (folder_ / "config.yaml").string();
-    if (!config.empty()) std::ofstream(config) << configuration;
+  explicit Muster(const ControlGroup* group = nullptr, uid_t user = 0, const std::string& configuration = "") {
+    const std::string log = folder_ / "log", certificates = folder_ / "certs", workers = std::to_string(kWorkers),
+                      config = configuration.empty() ? "" : folder_.write("config.yaml", configuration);
     const bool other_user = user != 0 && geteuid() == 0;
-    if (other_user) REQUIRE(chown(folder_.c_str(), user, user) == 0);
+    if (other_user) REQUIRE(chown(folder_.path().c_str(), user, user) == 0);
     // Opened here: the build folder may be closed to that user.
     const int binary = open(MUSTER_BINARY, O_RDONLY | O_CLOEXEC);
     pid_ = fork();
@@ -107,19 +104,13 @@ class Muster {
   ~Muster() {
     kill(pid_, SIGKILL);
     waitpid(pid_, nullptr, 0);
-    std::filesystem::remove_all(folder_);
   }
 
   uint16_t port() const { return port_; }
   pid_t pid() const { return pid_; }
   bool alive() const { return waitpid(pid_, nullptr, WNOHANG) == 0; }
   // What it has written so far.
-  std::string log() const {
-    std::ifstream file(folder_ / "log");
-    std::stringstream text;
-    text << file.rdbuf();
-    return text.str();
-  }
+  std::string log() const { return folder_.read("log"); }
   // "VmRSS" or "VmHWM", the most so far.
   size_t bytes(const std::string& which) const {
     std::ifstream status("/proc/" + std::to_string(pid_) + "/status");
@@ -138,7 +129,7 @@ class Muster {
     return true;
   }
 
-  const std::filesystem::path folder_;
+  const TemporaryFolder folder_;
   pid_t pid_ = -1;
   uint16_t port_ = 0;
 };

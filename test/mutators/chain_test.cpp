@@ -6,9 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "mutators/mutator.h"
+#include "test/support/admission_requests.h"
 
 using namespace muster;
 using namespace muster::mutators;
+using muster::test::request_for;
 using nlohmann::json;
 
 namespace {
@@ -17,18 +19,6 @@ json queued_job() {
   return json::parse(R"({"apiVersion": "batch/v1", "kind": "Job",
       "metadata": {"name": "train", "namespace": "team-a", "labels": {"kueue.x-k8s.io/queue-name": "research"}},
       "spec": {"template": {"spec": {"containers": [{"name": "main"}]}}}})");
-}
-
-AdmissionRequest creation_of(json object) {
-  AdmissionRequest request;
-  request.uid = "705ab4f5-6393-11e8-b7cc-42010a800002";
-  request.group = "batch";
-  request.version = "v1";
-  request.kind = "Job";
-  request.resource = "jobs";
-  request.namespace_ = "team-a";
-  request.object = std::move(object);
-  return request;
 }
 
 class Log : public RuleObserver {
@@ -61,7 +51,7 @@ TEST_CASE("the patch is the difference that all mutators made together") {
       "metadata": {"name": "default", "namespace": "team-a"}, "spec": {"clusterQueue": "all"}})"));
   json object = queued_job();
   object["metadata"].erase("labels");
-  const AdmissionRequest request = creation_of(object);
+  const AdmissionRequest request = request_for(object);
   const AdmissionResponse response = mutate({request, view, kSettings});
   CHECK(response.is_allowed());
   CHECK(response.patch() == json::parse(R"([
@@ -70,7 +60,7 @@ TEST_CASE("the patch is the difference that all mutators made together") {
 }
 
 TEST_CASE("an observer hears what each mutator did in the order of the chain") {
-  const AdmissionRequest request = creation_of(queued_job());
+  const AdmissionRequest request = request_for(queued_job());
   Log log;
   mutate({request, kEmptyView, kSettings}, &log);
   std::vector<std::string> expected;
@@ -89,7 +79,7 @@ TEST_CASE("a mutator that cannot go on refuses the request and ends the chain") 
   json object = queued_job();
   object["metadata"]["ownerReferences"] = json::parse(
       R"([{"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "name": "gone", "uid": "u", "controller": true}])");
-  const AdmissionRequest request = creation_of(object);
+  const AdmissionRequest request = request_for(object);
   Log log;
   const AdmissionResponse response = mutate({request, kEmptyView, kSettings}, &log);
   CHECK_FALSE(response.is_allowed());
@@ -106,7 +96,7 @@ TEST_CASE("what time will answer is refused as unavailable") {
   settings.managed_jobs_namespace_selector = LabelSelector::parse(json{{"matchLabels", {{"managed", "yes"}}}}).value();
   json object = queued_job();
   object["metadata"].erase("labels");
-  const AdmissionRequest request = creation_of(object);
+  const AdmissionRequest request = request_for(object);
   const AdmissionResponse response = mutate({request, kEmptyView, settings});
   CHECK_FALSE(response.is_allowed());
   CHECK(response.code() == 503);
@@ -135,7 +125,7 @@ TEST_CASE("requests that are no business of the chain pass untouched") {
   };
   for (const Row& row : rows) {
     INFO(row.name);
-    AdmissionRequest request = creation_of(queued_job());
+    AdmissionRequest request = request_for(queued_job());
     row.change(request);
     Log log;
     const AdmissionResponse response = mutate({request, kEmptyView, kSettings}, &log);

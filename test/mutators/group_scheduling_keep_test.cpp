@@ -5,6 +5,7 @@
 #include "api/codec/json.h"
 #include "jobs/group_scheduling.h"
 #include "mutators/group_scheduling.h"
+#include "test/support/admission_requests.h"
 
 namespace muster::mutators {
 namespace {
@@ -28,14 +29,8 @@ json manifest(bool is_job) {
 }
 
 AdmissionRequest request_for(const json& object, const char* uid) {
-  AdmissionRequest request;
+  AdmissionRequest request = test::request_for(object);
   request.uid = uid;
-  const bool is_job = object["kind"] == "Job";
-  request.group = is_job ? "batch" : "jobset.x-k8s.io";
-  request.kind = object["kind"];
-  request.resource = is_job ? "jobs" : "jobsets";
-  request.namespace_ = "team-a";
-  request.object = object;
   return request;
 }
 

@@ -5,12 +5,12 @@
 #include <functional>
 
 #include "certs/authority.h"
-#include "test/certs/temporary_directory.h"
+#include "test/support/temporary_folder.h"
 
 using namespace muster;
 using namespace muster::runtime;
 using namespace std::chrono_literals;
-using muster::test::TemporaryDirectory;
+using muster::test::TemporaryFolder;
 
 namespace {
 
@@ -32,7 +32,7 @@ bool soon(const std::function<bool()>& condition) {
 }
 
 // As the kubelet does it: a new directory, then the link ..data is swapped.
-void swap_in(const TemporaryDirectory& mount, const std::string& name, const std::string& text) {
+void swap_in(const TemporaryFolder& mount, const std::string& name, const std::string& text) {
   std::filesystem::create_directory(mount.path() / name);
   mount.write(name + "/ca.crt", text);
   std::filesystem::create_directory_symlink(name, mount.path() / "..data_tmp");
@@ -42,7 +42,7 @@ void swap_in(const TemporaryDirectory& mount, const std::string& name, const std
 }  // namespace
 
 TEST_CASE("authorities of clients: a file that cannot be used is an error at the start, which names the setting") {
-  const TemporaryDirectory directory;
+  const TemporaryFolder directory;
   const std::string path = (directory.path() / "ca.crt").string();
   const auto missing = ClientAuthoritiesFile::open(path, {});
   REQUIRE_FALSE(missing.ok());
@@ -57,7 +57,7 @@ TEST_CASE("authorities of clients: a file that cannot be used is an error at the
 }
 
 TEST_CASE("authorities of clients: a changed file is taken over, and one that is damaged changes nothing") {
-  const TemporaryDirectory mount;
+  const TemporaryFolder mount;
   swap_in(mount, "..one", authority("one"));
   std::filesystem::create_symlink(std::filesystem::path("..data") / "ca.crt", mount.path() / "ca.crt");
   const auto file = ClientAuthoritiesFile::open((mount.path() / "ca.crt").string(), {});

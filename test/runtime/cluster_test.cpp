@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "test/support/hand_clock.h"
-#include "test/support/temporary_file.h"
+#include "test/support/temporary_folder.h"
 
 using namespace muster;
 using namespace muster::runtime;

@@ -1,11 +1,10 @@
 #include "runtime/leadership.h"
 
 #include <doctest/doctest.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
 #include <string>
+
+#include "test/support/temporary_folder.h"
 
 using namespace muster;
 using namespace muster::runtime;
@@ -40,13 +39,12 @@ TEST_CASE("leadership: every process has an identity of its own") {
 }
 
 TEST_CASE("leadership: without elections Kueue ends it until it is away, and a stuck engine does not") {
-  const auto kubeconfig = std::filesystem::temp_directory_path() / ("muster-leadership-" + std::to_string(getpid()));
-  std::ofstream(kubeconfig) << "apiVersion: v1\nkind: Config\ncurrent-context: c\n"
-                               "contexts: [{name: c, context: {cluster: c, user: u}}]\n"
-                               "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}]\n"
-                               "users: [{name: u, user: {}}]\n";
-  const auto cluster = Cluster::connect({.kubeconfig = kubeconfig.string(), .context = ""}, system_clock());
-  std::filesystem::remove(kubeconfig);
+  const test::TemporaryFile kubeconfig(
+      "apiVersion: v1\nkind: Config\ncurrent-context: c\n"
+      "contexts: [{name: c, context: {cluster: c, user: u}}]\n"
+      "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}]\n"
+      "users: [{name: u, user: {}}]\n");
+  const auto cluster = Cluster::connect({.kubeconfig = kubeconfig.path(), .context = ""}, system_clock());
   REQUIRE_MESSAGE(cluster.ok(), cluster.error().message);
   Leadership leadership(**cluster, {.leader_elect = false}, "muster-system", "me");
   EngineLoop loop(

@@ -1,30 +1,14 @@
 #include "runtime/load_settings.h"
 
 #include <doctest/doctest.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
-
+#include "test/support/temporary_folder.h"
 #include "test/support/vectors.h"
 
 using namespace muster;
 using namespace muster::runtime;
 
 namespace {
-
-class ConfigFile {
- public:
-  explicit ConfigFile(const std::string& text)
-      : path_(std::filesystem::temp_directory_path() / ("muster-settings-test-" + std::to_string(getpid()) + ".yaml")) {
-    std::ofstream(path_) << text;
-  }
-  ~ConfigFile() { std::filesystem::remove(path_); }
-  std::string path() const { return path_.string(); }
-
- private:
-  std::filesystem::path path_;
-};
 
 constexpr const char* kBoth =
     "apiVersion: config.kueue.x-k8s.io/v1beta2\n"
@@ -45,7 +29,7 @@ constexpr const char* kBoth =
 }  // namespace
 
 TEST_CASE("settings: the file reaches the rules and the registration") {
-  const ConfigFile file(kBoth);
+  const test::TemporaryFile file(kBoth);
   SettingsFlags flags;
   flags.config_file = file.path();
   auto settings = load_settings(flags, "muster-system");
@@ -75,7 +59,7 @@ TEST_CASE("settings: the file reaches the rules and the registration") {
 }
 
 TEST_CASE("settings: a flag wins over the file") {
-  const ConfigFile file(kBoth);
+  const test::TemporaryFile file(kBoth);
   SettingsFlags flags;
   flags.config_file = file.path();
   flags.given = {{"suspendGuard", {"enforce"}},   {"waiterImage", {"registry.example/muster:2"}},
@@ -101,7 +85,7 @@ TEST_CASE("settings: a flag wins over the file") {
 }
 
 TEST_CASE("settings: flags name the clients of the webhooks over the file") {
-  const ConfigFile file(std::string(kBoth) + "webhookClientCAFile: /file/ca.crt\nwebhookClientNames: [one]\n");
+  const test::TemporaryFile file(std::string(kBoth) + "webhookClientCAFile: /file/ca.crt\nwebhookClientNames: [one]\n");
   SettingsFlags flags;
   flags.config_file = file.path();
   const auto of_file = load_settings(flags, "muster-system");
@@ -130,7 +114,7 @@ TEST_CASE("settings: without a file the image is this version's and Jobs and Job
 TEST_CASE("settings: the dashboard is served where that is asked for, and the flag is stronger than the file") {
   const std::string own = "apiVersion: config.muster.batch/v1alpha1\nkind: MusterConfiguration\n";
   const auto serves = [](const std::string& text, std::optional<bool> flag = std::nullopt) {
-    const ConfigFile file(text);
+    const test::TemporaryFile file(text);
     SettingsFlags flags;
     flags.config_file = file.path();
     if (flag) flags.given["dashboard"] = {*flag ? "true" : "false"};
@@ -150,7 +134,7 @@ TEST_CASE("settings: the visibility API is aggregated where that is asked for, a
   const std::string on =
       "---\napiVersion: config.muster.batch/v1alpha1\nkind: MusterConfiguration\naggregatedVisibility: true\n";
   const auto load = [](const std::string& text, std::optional<bool> flag = std::nullopt) {
-    const ConfigFile file(text);
+    const test::TemporaryFile file(text);
     SettingsFlags flags;
     flags.config_file = file.path();
     if (flag) flags.given["aggregatedVisibility"] = {*flag ? "true" : "false"};
@@ -225,7 +209,7 @@ TEST_CASE("settings: what cannot be used names the file or the flag") {
   };
   for (const Row& row : rows) {
     INFO(row.name);
-    const ConfigFile file(row.file);
+    const test::TemporaryFile file(row.file);
     SettingsFlags flags = row.flags;
     if (!row.file.empty()) flags.config_file = file.path();
     auto settings = load_settings(flags, "muster-system");
@@ -237,7 +221,7 @@ TEST_CASE("settings: what cannot be used names the file or the flag") {
 }
 
 TEST_CASE("settings: Kueue's configuration as it is shipped starts muster, which queues every kind of it") {
-  const ConfigFile file(test::read_source_file("test/support/kueue_as_shipped.yaml"));
+  const test::TemporaryFile file(test::read_source_file("test/support/kueue_as_shipped.yaml"));
   SettingsFlags flags;
   flags.config_file = file.path();
   auto settings = load_settings(flags, "muster-system");
@@ -253,14 +237,14 @@ TEST_CASE("settings: kinds that serve need their pods queued") {
     INFO(name);
     SettingsFlags flags;
     {
-      const ConfigFile alone(head + name + "]}\n");
+      const test::TemporaryFile alone(head + name + "]}\n");
       flags.config_file = alone.path();
       const auto refused = load_settings(flags, "muster-system");
       REQUIRE_FALSE(refused.ok());
       CHECK(refused.error().message.find("integrations.frameworks[1]") != std::string::npos);
       CHECK(refused.error().message.find("\"pod\"") != std::string::npos);
     }
-    const ConfigFile with_pods(head + name + ", pod]}\n");
+    const test::TemporaryFile with_pods(head + name + ", pod]}\n");
     flags.config_file = with_pods.path();
     CHECK(load_settings(flags, "muster-system").ok());
   }

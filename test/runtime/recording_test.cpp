@@ -1,45 +1,22 @@
 // The file of `muster serve --record`: what it is on disk, and what ends it.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
 #include "runtime/recording/file_recorder.h"
 #include "runtime/recording/recorded_settings.h"
 #include "test/engine/recording/recorded_loop.h"
+#include "test/support/temporary_folder.h"
 
 using namespace muster;
 using namespace muster::runtime;
 using namespace muster::test;
-using nlohmann::json;
 namespace fs = std::filesystem;
 
 namespace {
-
-class Folder {
- public:
-  Folder() {
-    std::string pattern = (fs::temp_directory_path() / "muster-recording-XXXXXX").string();
-    REQUIRE(mkdtemp(pattern.data()) != nullptr);
-    path_ = pattern;
-  }
-  ~Folder() { fs::remove_all(path_); }
-  std::string file(const std::string& name = "record") const { return (path_ / name).string(); }
-
- private:
-  fs::path path_;
-};
-
-std::string read_text(const std::string& file) {
-  std::ostringstream text;
-  text << std::ifstream(file, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 struct Told {
   std::atomic<int> records = -1;
@@ -74,18 +51,18 @@ mode_t mode_of(const std::string& file) {
 }  // namespace
 
 TEST_CASE("recording file: only its owner can read it, and it holds no secret") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const mode_t before = umask(0);
   Told told;
   {
-    FileRecorder recorder({.file = folder.file()}, told.callbacks());
+    FileRecorder recorder({.file = folder / "record"}, told.callbacks());
     record(recorder, 5);
   }
   umask(before);
   CHECK(told.records == 1);
   CHECK(told.ends == 0);
-  CHECK(mode_of(folder.file()) == 0600);
-  const std::string text = read_text(folder.file());
+  CHECK(mode_of(folder / "record") == 0600);
+  const std::string text = folder.read("record");
   CHECK(text.find("hunter2") == std::string::npos);
   const Read read = read_all(text);
   CHECK(read.error == "");
@@ -93,11 +70,11 @@ TEST_CASE("recording file: only its owner can read it, and it holds no secret") 
 }
 
 TEST_CASE("recording file: two recordings of the same have different keys") {
-  const Folder folder;
+  const TemporaryFolder folder;
   std::string images[2];
   for (std::string& image : images) {
     Told told;
-    FileRecorder recorder({.file = folder.file()}, told.callbacks());
+    FileRecorder recorder({.file = folder / "record"}, told.callbacks());
     image = recorder.text_of(kJobs, {{"spec", {{"secret", "hunter2"}}}});
   }
   CHECK(images[0].find('~') != std::string::npos);
@@ -105,57 +82,57 @@ TEST_CASE("recording file: two recordings of the same have different keys") {
 }
 
 TEST_CASE("recording file: no link is followed and no file of somebody else is touched") {
-  const Folder folder;
-  const std::string target = folder.file("target");
+  const TemporaryFolder folder;
+  const std::string target = folder / "target";
   std::ofstream(target) << "precious";
-  fs::create_symlink(target, folder.file());
+  fs::create_symlink(target, folder / "record");
   Told told;
   {
-    FileRecorder recorder({.file = folder.file()}, told.callbacks());
+    FileRecorder recorder({.file = folder / "record"}, told.callbacks());
     record(recorder, 2);
   }
   CHECK(told.records == 0);
   CHECK(told.ends == 1);
   CHECK(told.why.find("is a symbolic link") != std::string::npos);
-  CHECK(read_text(target) == "precious");
+  CHECK(folder.read("target") == "precious");
 
   Told other;
   FileRecorder recorder({.file = target}, other.callbacks());
   CHECK(other.why.find("no recording of muster") != std::string::npos);
-  CHECK(read_text(target) == "precious");
-  fs::create_directory(folder.file("folder"));
+  CHECK(folder.read("target") == "precious");
+  fs::create_directory(folder / "folder");
   Told third;
-  FileRecorder into_folder({.file = folder.file("folder")}, third.callbacks());
+  FileRecorder into_folder({.file = folder / "folder"}, third.callbacks());
   CHECK(third.ends == 1);
 }
 
 TEST_CASE("recording file: the recording of the process before becomes the older file") {
-  const Folder folder;
+  const TemporaryFolder folder;
   for (int workloads : {3, 1}) {
     Told told;
-    FileRecorder recorder({.file = folder.file()}, told.callbacks());
+    FileRecorder recorder({.file = folder / "record"}, told.callbacks());
     record(recorder, workloads);
   }
-  CHECK(read_all(read_text(folder.file())).batches == 3);
-  CHECK(read_all(read_text(folder.file() + ".1")).batches == 7);
-  CHECK(mode_of(folder.file() + ".1") == 0600);
+  CHECK(read_all(folder.read("record")).batches == 3);
+  CHECK(read_all(folder.read("record.1")).batches == 7);
+  CHECK(mode_of(folder / "record.1") == 0600);
 }
 
 TEST_CASE("recording file: at its limit a new file begins with a snapshot, and both together have a bound") {
-  const Folder folder;
+  const TemporaryFolder folder;
   {
     Told whole;
-    FileRecorder recorder({.file = folder.file("whole")}, whole.callbacks());
+    FileRecorder recorder({.file = folder / "whole"}, whole.callbacks());
     record(recorder, 60);
   }
-  const uint64_t limit = fs::file_size(folder.file("whole")) * 7 / 10;
+  const uint64_t limit = fs::file_size(folder / "whole") * 7 / 10;
   Told told;
   {
-    FileRecorder recorder({.file = folder.file(), .limit = limit}, told.callbacks());
+    FileRecorder recorder({.file = folder / "record", .limit = limit}, told.callbacks());
     record(recorder, 60);
   }
   CHECK(told.ends == 0);
-  const std::string older = read_text(folder.file() + ".1"), newer = read_text(folder.file());
+  const std::string older = folder.read("record.1"), newer = folder.read("record");
   CHECK(older.size() <= limit);
   CHECK(newer.size() <= limit);
   std::istringstream in(newer);
@@ -177,10 +154,10 @@ TEST_CASE("recording file: at its limit a new file begins with a snapshot, and b
 }
 
 TEST_CASE("recording file: what cannot be written ends the recording once, and never the engine") {
-  const Folder folder;
+  const TemporaryFolder folder;
   Told told;
   {
-    FileRecorder recorder({.file = folder.file("absent/record")}, told.callbacks());
+    FileRecorder recorder({.file = folder / "absent/record"}, told.callbacks());
     record(recorder, 3);
     CHECK(recorder.text_of(kJobs, json::object()).empty());
   }
@@ -191,17 +168,17 @@ TEST_CASE("recording file: what cannot be written ends the recording once, and n
   // A snapshot that is larger than the limit.
   Told small;
   {
-    FileRecorder recorder({.file = folder.file(), .limit = 20'000}, small.callbacks());
+    FileRecorder recorder({.file = folder / "record", .limit = 20'000}, small.callbacks());
     record(recorder, 60);
   }
   CHECK(small.ends == 1);
   CHECK(small.why.find("raise --record-limit") != std::string::npos);
-  CHECK(fs::file_size(folder.file()) <= 20'000);
+  CHECK(fs::file_size(folder / "record") <= 20'000);
 
   // A disk that does not keep up.
   Told slow;
   {
-    FileRecorder recorder({.file = folder.file("slow")}, slow.callbacks(), 100);
+    FileRecorder recorder({.file = folder / "slow"}, slow.callbacks(), 100);
     record(recorder, 3);
   }
   CHECK(slow.ends == 1);
@@ -209,8 +186,8 @@ TEST_CASE("recording file: what cannot be written ends the recording once, and n
 }
 
 TEST_CASE("recording file: a full disk ends the recording") {
-  const Folder folder;
-  RecordingFile file(folder.file());
+  const TemporaryFolder folder;
+  RecordingFile file(folder / "record");
   REQUIRE(file.begin().ok());
   file.close();
   // What a disk says that is full or gone.

@@ -56,6 +56,7 @@ TEST_CASE("job controller: an indexed Job gets one pod per index and completes")
   CHECK(cluster.count("active") == 0);
   CHECK(string_at(*cluster.server.get(job_key()), {"status", "completedIndexes"}) == "0-2");
   cluster.run(seconds(10));
+  CHECK(cluster.pods().size() == 3);
   for (const json& pod : cluster.pods()) CHECK_FALSE(find_path(pod, {"metadata", "finalizers"}));
 }
 

@@ -124,11 +124,14 @@ TEST_CASE("a pod by itself waits behind its gate, runs with the flavor's place a
   CHECK(cluster.run_until([&] { return succeeded("first") && succeeded("second"); }, 5min));
   CHECK(cluster.within_quota());
   CHECK(cluster.world.settle());
-  for (const json& workload : cluster.world.list(kWorkloads)) {
+  const auto workloads = cluster.world.list(kWorkloads), pods = cluster.world.list(kPods);
+  CHECK(workloads.size() == 2);
+  for (const json& workload : workloads) {
     CHECK(cluster.finished(workload["metadata"]["name"]));
     CHECK_FALSE(workload["metadata"].contains("finalizers"));
   }
-  for (const json& pod : cluster.world.list(kPods)) CHECK_FALSE(pod["metadata"].contains("finalizers"));
+  CHECK(pods.size() == 2);
+  for (const json& pod : pods) CHECK_FALSE(pod["metadata"].contains("finalizers"));
 }
 
 TEST_CASE("a group of pods starts together or not at all") {

@@ -5,8 +5,7 @@
 
 using namespace muster;
 using namespace muster::state;
-using muster::test::QueueCluster;
-using nlohmann::json;
+using namespace muster::test;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
@@ -69,7 +68,7 @@ TEST_CASE("who keeps others out and for how long") {
     REQUIRE(block.has_value() == row.blocks);
     if (!block) continue;
     CHECK(block->until.has_value() == row.left.has_value());
-    if (row.left) CHECK(*block->until == cluster.now.wall + *row.left);
+    if (row.left) CHECK(*block->until == cluster.now().wall + *row.left);
   }
 }
 
@@ -80,7 +79,7 @@ TEST_CASE("a Workload that waits for checks wakes when it keeps nobody out any m
   cluster.put_queues({{"admissionChecksStrategy", {{"admissionChecks", {{{"name", "check"}}}}}}});
   cluster.put(kWorkloads, "wl", QueueCluster::workload(json::object(), cluster.reserved_status(minutes(2))));
   cluster.settle();
-  CHECK(cluster.reconcile(QueueCluster::workload_key()).again_at == cluster.now.wall + minutes(3));
+  CHECK(cluster.reconcile(QueueCluster::workload_key()).again_at == cluster.now().wall + minutes(3));
   cluster.settings.queues.wait_for_pods_ready->block_admission = false;
   CHECK_FALSE(cluster.reconcile(QueueCluster::workload_key()).again_at.has_value());
 }
@@ -102,30 +101,30 @@ TEST_CASE("every replica knows who keeps others out and the one that has waited 
   const TypedObject late = workload("late", cluster.admitted_status(minutes(1)));
   const TypedObject early = workload("early", cluster.admitted_status(minutes(2)));
   SchedulerDriver driver(settings_with(true));
-  CHECK_FALSE(driver.blocked_by(cluster.now).has_value());
-  driver.put(late, state, cluster.now);
-  driver.put(early, state, cluster.now);
-  REQUIRE(driver.blocked_by(cluster.now).has_value());
-  CHECK(to_text(*driver.blocked_by(cluster.now)) == "workloads/team-a/early");
-  driver.remove(early, state, cluster.now);
-  CHECK(to_text(*driver.blocked_by(cluster.now)) == "workloads/team-a/late");
+  CHECK_FALSE(driver.blocked_by(cluster.now()).has_value());
+  driver.put(late, state, cluster.now());
+  driver.put(early, state, cluster.now());
+  REQUIRE(driver.blocked_by(cluster.now()).has_value());
+  CHECK(to_text(*driver.blocked_by(cluster.now())) == "workloads/team-a/early");
+  driver.remove(early, state, cluster.now());
+  CHECK(to_text(*driver.blocked_by(cluster.now())) == "workloads/team-a/late");
 
   // One that waits for checks does so for its time, whatever somebody does to the wall clock.
   const TypedObject reserved = workload("reserved", cluster.reserved_status(minutes(2)));
   for (const Duration jump : {Duration(minutes(60)), Duration(minutes(-60))}) {
     const auto after = [&](Duration passed) {
-      return Now{cluster.now.wall + passed + jump, cluster.now.monotonic + passed};
+      return Now{cluster.now().wall + passed + jump, cluster.now().monotonic + passed};
     };
     SchedulerDriver waits(settings_with(true));
-    waits.put(reserved, state, cluster.now);
+    waits.put(reserved, state, cluster.now());
     waits.put(reserved, state, after(minutes(1)));
     CHECK(waits.blocked_by(after(minutes(3) - seconds(1))).has_value());
     CHECK_FALSE(waits.blocked_by(after(minutes(3))).has_value());
   }
 
   SchedulerDriver off(settings_with(false));
-  off.put(late, state, cluster.now);
-  CHECK_FALSE(off.blocked_by(cluster.now).has_value());
+  off.put(late, state, cluster.now());
+  CHECK_FALSE(off.blocked_by(cluster.now()).has_value());
 }
 
 TEST_CASE("admission blocks: the first that has not ended blocks, and by name where two began together") {

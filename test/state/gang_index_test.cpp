@@ -8,7 +8,7 @@
 
 using namespace muster;
 using namespace muster::state;
-using namespace muster::gang_test;
+using namespace muster::test;
 
 namespace {
 
@@ -36,7 +36,7 @@ std::string picture(const Gang* gang) {
 
 const Gang* gang_in(const ClusterState& state) {
   ObjectMeta owner;
-  owner.ns = kSpace;
+  owner.ns = kNs;
   owner.uid = "jobset-uid";
   return state.gangs().find(owner);
 }
@@ -137,7 +137,7 @@ TEST_CASE("gang index: what it counts does not depend on the way there") {
                         {{"metadata", {{"annotations", {{kGroupEpochAnnotation, random() % 2 ? "epoch-1" : "e2"}}}}}});
           break;
       }
-      cluster.pass_time(seconds(1));
+      cluster.pass(seconds(1));
     }
     ClusterState fresh;
     for (const std::string& pod : pods) fresh.put(read_object(kPods, cluster.get(kPods, pod)));

@@ -6,7 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "reconcilers/workload/admission.h"
-#include "test/reconcilers/queues/queue_cluster.h"
+#include "test/support/queue_objects.h"
+#include "test/support/reconciled_cluster.h"
 
 using namespace muster;
 using namespace muster::state;
@@ -15,53 +16,27 @@ using namespace muster::test;
 namespace {
 
 // One ClusterQueue of 10 cpu in which higher priority evicts; Workloads of any size.
-class Deciding {
+class Deciding : public ReconciledCluster {
  public:
-  explicit Deciding(const QueueSettings& queues = {}) : state(queues), decisions(queues) {
-    put(kNamespaces, "team-a", {{"apiVersion", "v1"}, {"kind", "Namespace"}});
+  explicit Deciding(ReconcilerSettings given = {})
+      : ReconciledCluster({&reconcilers::admission_reconciler}, std::move(given)) {
     put(kResourceFlavors, "f1", json::object());
     put(kClusterQueues, "cq",
-        {{"spec",
-          {{"namespaceSelector", json::object()},
-           {"preemption", {{"withinClusterQueue", "LowerPriority"}}},
-           {"resourceGroups",
-            {{{"coveredResources", {"cpu"}},
-              {"flavors", {{{"name", "f1"}, {"resources", {{{"name", "cpu"}, {"nominalQuota", "10"}}}}}}}}}}}}});
+        cluster_queue_of({quota_of("f1", {{"cpu", "10"}})},
+                         {{"preemption", {{"withinClusterQueue", "LowerPriority"}}}}));
     put(kLocalQueues, "lq", {{"spec", {{"clusterQueue", "cq"}}}});
   }
 
-  void put(const ResourceType& type, const std::string& name, json object) {
-    json& metadata = object["metadata"];
-    metadata["name"] = name;
-    metadata["uid"] = name + "-uid";
-    if (type.namespaced) metadata["namespace"] = "team-a";
-    metadata["resourceVersion"] = std::to_string(++version_);
-    const TypedObject typed = read_object(type, object);
-    state.put_watched(typed);
-    decisions.put(typed, state, now);
-    if (type.plural == kWorkloads.plural) workloads_[name] = std::move(object);
-  }
   void put_workload(const std::string& name, const char* cpu, int priority) {
-    const json container = {{"name", "c"}, {"resources", {{"requests", {{"cpu", cpu}}}}}};
-    put(kWorkloads, name,
-        {{"spec",
-          {{"queueName", "lq"},
-           {"priority", priority},
-           {"podSets", {{{"name", "main"}, {"count", 1}, {"template", {{"spec", {{"containers", {container}}}}}}}}}}}});
+    put(kWorkloads, name, workload_of(1, pod_template_of({{"cpu", cpu}}), {{"priority", priority}}));
   }
-  void patch_workload(const std::string& name, const json& patch) {
-    json object = workloads_.at(name);
-    object.merge_patch(patch);
-    put(kWorkloads, name, std::move(object));
-  }
-
-  reconcilers::ReconcileContext context() const { return {state, decisions, settings, now}; }
+  void patch_workload(const std::string& name, const json& patch) { this->patch(kWorkloads, name, patch); }
 
   // The names about which there is something to write now.
-  std::vector<std::string> decide() {
+  Texts decide() {
     std::vector<ObjectKey> keys;
-    decisions.decide(now, SIZE_MAX, keys);
-    std::vector<std::string> names;
+    decisions.decide(now(), SIZE_MAX, keys);
+    Texts names;
     for (const ObjectKey& key : keys) names.push_back(key.name);
     return names;
   }
@@ -70,27 +45,16 @@ class Deciding {
     const PendingDecision* decision = decisions.pending_decision_on("team-a", name);
     return decision == nullptr ? nullptr : std::get_if<T>(decision);
   }
-  void sent(const std::string& name) { decisions.sent({&kWorkloads, "team-a", name}, now); }
+  reconcilers::Plan plan_of(const std::string& name) const { return reconcile(key(kWorkloads, name)); }
+  void sent(const std::string& name) { decisions.sent(key(kWorkloads, name), now()); }
   // What the reconciler wants to write is written.
   void write(const std::string& name) {
     sent(name);
-    const reconcilers::Plan plan =
-        reconcilers::admission_reconciler.reconcile({&kWorkloads, "team-a", name}, context());
-    REQUIRE(plan.writes.size() == 1);
-    patch_workload(name, plan.writes[0].body);
+    REQUIRE(step(key(kWorkloads, name)) == Texts{"status workloads/" + name});
   }
   bool waits(const std::string& name) const {
     return scheduler::position_of(decisions.scheduler().state(), "team-a", name) != scheduler::QueuePosition::kNowhere;
   }
-
-  ClusterState state;
-  SchedulerDriver decisions;
-  ReconcilerSettings settings;
-  Now now{TimePoint(std::chrono::seconds(1'767'268'800)), MonotonicTime(std::chrono::hours(1))};
-
- private:
-  uint64_t version_ = 0;
-  std::map<std::string, json> workloads_;
 };
 
 }  // namespace
@@ -98,7 +62,7 @@ class Deciding {
 TEST_CASE("scheduler driver: one that nobody has seen is withdrawn without a write") {
   Deciding cluster;
   cluster.put_workload("low", "8", 1);
-  CHECK(cluster.decide() == std::vector<std::string>{"low"});
+  CHECK(cluster.decide() == Texts{"low"});
   REQUIRE(cluster.decision<scheduler::Admitted>("low"));
   cluster.put_workload("high", "8", 9);
   cluster.decide();
@@ -118,10 +82,7 @@ TEST_CASE("scheduler driver: containers count where the pod as a whole claims to
   const json container = {{"name", "c"}, {"resources", {{"requests", {{"cpu", "11"}}}}}};
   for (const auto& [name, cpu] : {std::pair("less", "1m"), std::pair("more", "12")}) {
     const json pod = {{"resources", {{"requests", {{"cpu", cpu}}}}}, {"containers", {container}}};
-    cluster.put(
-        kWorkloads, name,
-        {{"spec",
-          {{"queueName", "lq"}, {"podSets", {{{"name", "main"}, {"count", 1}, {"template", {{"spec", pod}}}}}}}}});
+    cluster.put(kWorkloads, name, workload_of(1, {{"spec", pod}}));
     cluster.decide();
     CHECK_FALSE(cluster.decision<scheduler::Admitted>(name));
     CHECK(cluster.decision<Inadmissible>(name));
@@ -131,12 +92,7 @@ TEST_CASE("scheduler driver: containers count where the pod as a whole claims to
 TEST_CASE("scheduler driver: a user who requests thousands of resources takes no memory for their names") {
   Deciding cluster;
   const auto put = [&](const std::string& name, const json& requests) {
-    const json container = {{"name", "c"}, {"resources", {{"requests", requests}}}};
-    cluster.put(
-        kWorkloads, name,
-        {{"spec",
-          {{"queueName", "lq"},
-           {"podSets", {{{"name", "main"}, {"count", 1}, {"template", {{"spec", {{"containers", {container}}}}}}}}}}}});
+    cluster.put(kWorkloads, name, workload_of(1, pod_template_of(requests)));
   };
   for (int i = 0; i < 2; ++i) {
     json requests;
@@ -167,28 +123,20 @@ TEST_CASE("scheduler driver: a user who requests thousands of resources takes no
 }
 
 TEST_CASE("scheduler driver: devices that pods claim are not counted so such Workloads wait") {
-  const json claims = {{"spec",
-                        {{"podSets",
-                          {{{"name", "main"},
-                            {"count", 1},
-                            {"template",
-                             {{"spec",
-                               {{"containers", {{{"name", "c"}, {"resources", {{"requests", {{"cpu", "1"}}}}}}}},
-                                {"resourceClaims", {{{"name", "gpu"}, {"resourceClaimTemplateName", "gpu"}}}}}}}}}}}}}};
+  json claims = pod_template_of({{"cpu", "1"}});
+  claims["spec"]["resourceClaims"] = {{{"name", "gpu"}, {"resourceClaimTemplateName", "gpu"}}};
   Deciding deciding;
-  deciding.put_workload("claims", "1", 0);
-  deciding.patch_workload("claims", claims);
+  deciding.put(kWorkloads, "claims", workload_of(1, claims));
   deciding.decide();
   const auto* refused = deciding.decision<Inadmissible>("claims");
   REQUIRE(refused != nullptr);
   CHECK(refused->reason == "Misconfigured");
   CHECK(refused->message == "Workload uses DRA resources but the KueueDRAIntegration feature gate is not enabled");
   // As in Kueue, where this gate is off.
-  QueueSettings settings;
-  settings.rules.feature_gates = {{"KueueDRARejectWorkloadsWhenDRADisabled", false}};
+  ReconcilerSettings settings;
+  settings.queues.rules.feature_gates = {{"KueueDRARejectWorkloadsWhenDRADisabled", false}};
   Deciding counting_nothing(settings);
-  counting_nothing.put_workload("claims", "1", 0);
-  counting_nothing.patch_workload("claims", claims);
+  counting_nothing.put(kWorkloads, "claims", workload_of(1, claims));
   counting_nothing.decide();
   CHECK(counting_nothing.decision<scheduler::Admitted>("claims") != nullptr);
 }
@@ -224,21 +172,18 @@ TEST_CASE(
   cluster.put_workload("large", "11", 1);
   cluster.decide();
   REQUIRE(cluster.decision<Inadmissible>("large"));
-  cluster.now.wall += std::chrono::seconds(2);
-  cluster.now.monotonic += std::chrono::seconds(2);
-  const ObjectKey key{&kWorkloads, "team-a", "large"};
-  const reconcilers::Plan refused = reconcilers::admission_reconciler.reconcile(key, cluster.context());
+  cluster.pass(std::chrono::seconds(2));
+  const reconcilers::Plan refused = cluster.plan_of("large");
   REQUIRE(refused.writes.size() == 1);
   CHECK(refused.writes[0].body["status"]["resourceRequests"] ==
         json::parse(R"([{"name": "main", "resources": {"cpu": "11"}}])"));
   cluster.write("large");
-  CHECK(reconcilers::admission_reconciler.reconcile(key, cluster.context()).writes.empty());
+  CHECK(cluster.plan_of("large").writes.empty());
 
   cluster.put_workload("small", "1", 1);
   cluster.decide();
   REQUIRE(cluster.decision<scheduler::Admitted>("small"));
-  const reconcilers::Plan admitted =
-      reconcilers::admission_reconciler.reconcile({&kWorkloads, "team-a", "small"}, cluster.context());
+  const reconcilers::Plan admitted = cluster.plan_of("small");
   REQUIRE(admitted.writes.size() == 1);
   CHECK(admitted.writes[0].body["status"].at("resourceRequests").is_null());
 }
@@ -251,12 +196,11 @@ TEST_CASE("scheduler driver: an eviction is told of the victim and of the Worklo
   cluster.put_workload("high", "8", 9);
   cluster.decide();
   REQUIRE(cluster.decision<scheduler::Preempted>("low"));
-  const reconcilers::Plan plan =
-      reconcilers::admission_reconciler.reconcile({&kWorkloads, "team-a", "low"}, cluster.context());
+  const reconcilers::Plan plan = cluster.plan_of("low");
   REQUIRE(plan.writes.size() == 1);
-  std::vector<std::string> told;
+  Texts told;
   for (const ObjectEvent& event : plan.writes[0].events) told.push_back(event.regarding.name + " " + event.reason);
-  CHECK(told == std::vector<std::string>{"low EvictedDueToPreempted", "low Preempted", "high PreemptedWorkload"});
+  CHECK(told == Texts{"low EvictedDueToPreempted", "low Preempted", "high PreemptedWorkload"});
   const ObjectEvent& event = plan.writes[0].events.back();
   CHECK(event.type == "Normal");
   CHECK(event.note ==
@@ -271,10 +215,10 @@ TEST_CASE("scheduler driver: only writes of Workloads are about its decisions, w
   const ObjectKey namesake{&kJobSets, "team-a", "low"}, workload{&kWorkloads, "team-a", "low"};
   CHECK(cluster.decisions.admits(workload));
   CHECK_FALSE(cluster.decisions.admits(namesake));
-  cluster.decisions.refuse(namesake, cluster.now);
+  cluster.decisions.refuse(namesake, cluster.now());
   REQUIRE(cluster.decision<scheduler::Admitted>("low"));
   // Not sent: it is withdrawn without a write.
-  cluster.decisions.sent(namesake, cluster.now);
+  cluster.decisions.sent(namesake, cluster.now());
   cluster.put_workload("high", "8", 9);
   cluster.decide();
   CHECK_FALSE(cluster.decisions.admits(workload));
@@ -289,7 +233,7 @@ TEST_CASE("scheduler driver: one that the API server refused is decided anew alt
   cluster.sent("low");
   cluster.put_workload("high", "8", 9);
   cluster.decide();
-  cluster.decisions.refuse({&kWorkloads, "team-a", "low"}, cluster.now);
+  cluster.decisions.refuse({&kWorkloads, "team-a", "low"}, cluster.now());
   cluster.decide();
   CHECK(cluster.decision<scheduler::Admitted>("high"));
   CHECK_FALSE(cluster.decision<scheduler::Preempted>("low"));
@@ -319,19 +263,15 @@ TEST_CASE("scheduler driver: a check of the flavor that was chosen is asked befo
   Deciding cluster;
   cluster.put(kResourceFlavors, "f2", json::object());
   cluster.put(kAdmissionChecks, "c", {{"status", {{"conditions", {{{"type", "Active"}, {"status", "True"}}}}}}});
-  const auto quota = [](const char* flavor) {
-    return json{{"name", flavor}, {"resources", {{{"name", "cpu"}, {"nominalQuota", "10"}}}}};
-  };
-  cluster.put(kClusterQueues, "cq",
-              {{"spec",
-                {{"namespaceSelector", json::object()},
-                 {"admissionChecksStrategy", {{"admissionChecks", {{{"name", "c"}, {"onFlavors", {"f2"}}}}}}},
-                 {"resourceGroups", {{{"coveredResources", {"cpu"}}, {"flavors", {quota("f1"), quota("f2")}}}}}}}});
+  cluster.put(
+      kClusterQueues, "cq",
+      cluster_queue_of({quota_of("f1", {{"cpu", "10"}}), quota_of("f2", {{"cpu", "10"}})},
+                       {{"admissionChecksStrategy", {{"admissionChecks", {{{"name", "c"}, {"onFlavors", {"f2"}}}}}}}}));
   // The second has no room on the first flavor.
   for (const std::string name : {"on-f1", "on-f2"}) {
     INFO(name);
     cluster.put_workload(name, "8", 1);
-    REQUIRE(cluster.decide() == std::vector<std::string>{name});
+    REQUIRE(cluster.decide() == Texts{name});
     cluster.write(name);
     const Workload* workload = cluster.state.workload("team-a", name);
     const bool asked = name == "on-f2";
@@ -366,17 +306,17 @@ TEST_CASE("scheduler driver: how long a Workload was admitted is told by the clo
   cluster.decide();
   cluster.write("one");
   const auto age = [&] {
-    return cluster.decisions.admitted_for(*cluster.state.workload("team-a", "one"), cluster.now);
+    return cluster.decisions.admitted_for(*cluster.state.workload("team-a", "one"), cluster.now());
   };
   CHECK(age() == seconds(0));
   for (const Duration jump : {Duration(hours(2)), Duration(hours(-5)), Duration(seconds(0))}) {
     const Duration before = age();
-    cluster.now.wall += jump + seconds(10);
-    cluster.now.monotonic += seconds(10);
+    cluster.jump_wall_clock(jump);
+    cluster.pass(seconds(10));
     cluster.patch_workload("one", {{"metadata", {{"labels", {{"touched", std::to_string(jump.count())}}}}}});
     CHECK(age() == before + seconds(10));
   }
   // After a restart there is only the stamp; one of the future counts as none.
   SchedulerDriver other{QueueSettings()};
-  CHECK(other.admitted_for(*cluster.state.workload("team-a", "one"), cluster.now) == seconds(0));
+  CHECK(other.admitted_for(*cluster.state.workload("team-a", "one"), cluster.now()) == seconds(0));
 }

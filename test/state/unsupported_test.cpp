@@ -11,15 +11,9 @@
 
 using namespace muster;
 using namespace muster::state;
-using muster::test::JobCluster;
-using muster::test::JobSetCluster;
-using muster::test::QueueCluster;
-using muster::test::train_jobset;
-using nlohmann::json;
+using namespace muster::test;
 
 namespace {
-
-using Texts = std::vector<std::string>;
 
 Texts whats(const ResourceType& type, json object, const ReconcilerSettings& settings) {
   object["metadata"]["name"] = "one";
@@ -33,9 +27,7 @@ Texts whats(const ResourceType& type, json object, const ReconcilerSettings& set
 }
 
 json owned_by(const char* api_version, const char* kind) {
-  return {{"metadata",
-           {{"ownerReferences",
-             {{{"apiVersion", api_version}, {"kind", kind}, {"name", "own"}, {"uid", "u"}, {"controller", true}}}}}}};
+  return {{"metadata", {{"ownerReferences", controlled_by(api_version, kind, "own", "u")}}}};
 }
 
 ReconcilerSettings native() {
@@ -141,9 +133,8 @@ TEST_CASE("unsupported: a JobSet that muster cannot run is told so and gets no J
     CHECK(cluster.condition("Unsupported") == "True UnsupportedFeature");
     CHECK(cluster.jobs().empty());
   }
-  json elsewhere = train_jobset();
-  JobSetCluster cluster(elsewhere);
-  cluster.settings.own_namespace = test::kNs;
+  JobSetCluster cluster;
+  cluster.settings.own_namespace = kNs;
   CHECK(cluster.settle().empty());
   CHECK(cluster.jobs().empty());
 }
@@ -196,7 +187,6 @@ TEST_CASE("unsupported: Jobs that such a JobSet has run to their end and are not
 TEST_CASE("unsupported: a queued JobSet that muster cannot run holds no quota") {
   JobCluster cluster;
   cluster.settings.native_jobsets = true;
-  cluster.put(kNamespaces, {{"metadata", {{"name", "team-a"}}}});
   json jobset = train_jobset({{"suspend", true}});
   jobset["metadata"]["labels"] = {{"kueue.x-k8s.io/queue-name", "q"}};
   cluster.put(kJobSets, jobset);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "test/support/admission_requests.h"
 #include "validators/validator.h"
 
 namespace muster::test {
@@ -18,20 +19,6 @@ inline const validators::Validator& rule(std::string_view name) {
       std::find_if(all.begin(), all.end(), [&](const validators::Validator* rule) { return rule->name == name; });
   REQUIRE(it != all.end());
   return **it;
-}
-
-inline AdmissionRequest request_for(const nlohmann::json& object, const nlohmann::json& old_object) {
-  AdmissionRequest request;
-  request.uid = "uid";
-  const bool is_job = object.at("kind") == "Job";
-  request.group = is_job ? "batch" : "jobset.x-k8s.io";
-  request.kind = object.at("kind");
-  request.resource = is_job ? "jobs" : "jobsets";
-  request.namespace_ = "team-a";
-  request.operation = old_object.is_null() ? Operation::kCreate : Operation::kUpdate;
-  request.object = object;
-  request.old_object = old_object;
-  return request;
 }
 
 // The fields that one rule complains about; an UPDATE when there is an old object.

@@ -6,6 +6,7 @@
 
 #include "jobs/job_kind.h"
 #include "mutators/mutator.h"
+#include "test/support/admission_requests.h"
 #include "validators/validator.h"
 
 using namespace muster;
@@ -55,16 +56,8 @@ void collect_places(const json& value, const json::json_pointer& at, std::vector
 }
 
 void run_everything(const jobs::JobKind& kind, const json& object, const json& old_object, Operation operation) {
-  AdmissionRequest request;
-  request.uid = "705ab4f5-6393-11e8-b7cc-42010a800002";
+  AdmissionRequest request = test::request_for(kind.type, object, old_object);
   request.operation = operation;
-  request.group = kind.type.group;
-  request.version = kind.type.version;
-  request.kind = kind.type.kind;
-  request.resource = kind.type.resource();
-  request.namespace_ = "team-a";
-  request.object = object;
-  request.old_object = old_object;
   const ClusterView view;
   RuleSettings native;
   native.native_jobsets = true;

@@ -4,10 +4,12 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "test/support/admission_requests.h"
 #include "validators/validator.h"
 
 using namespace muster;
 using namespace muster::validators;
+using muster::test::request_for;
 using nlohmann::json;
 
 namespace {
@@ -18,21 +20,6 @@ json bad_job() {
       "metadata": {"name": "train", "namespace": "team-a", "labels": {
           "kueue.x-k8s.io/queue-name": "Bad", "kueue.x-k8s.io/max-exec-time-seconds": "0"}},
       "spec": {"suspend": true, "template": {"spec": {"containers": [{"name": "main"}]}}}})");
-}
-
-AdmissionRequest request_for(json object, Operation operation = Operation::kCreate) {
-  AdmissionRequest request;
-  request.uid = "705ab4f5-6393-11e8-b7cc-42010a800002";
-  request.operation = operation;
-  request.group = "batch";
-  request.version = "v1";
-  request.kind = "Job";
-  request.resource = "jobs";
-  request.namespace_ = "team-a";
-  request.user.username = "alice";
-  if (operation == Operation::kUpdate) request.old_object = object;
-  request.object = std::move(object);
-  return request;
 }
 
 class Log : public RuleObserver {
@@ -82,7 +69,7 @@ TEST_CASE("requests that are no business of the rules are allowed") {
   };
   for (const Row& row : rows) {
     INFO(row.name);
-    AdmissionRequest request = request_for(bad_job(), Operation::kUpdate);
+    AdmissionRequest request = request_for(bad_job(), bad_job());
     row.change(request);
     Log log;
     CHECK(validate({request, kEmptyView, kSettings}, &log).is_allowed());
@@ -110,9 +97,8 @@ TEST_CASE("what an update leaves as it was may stay") {
   };
   for (const Row& row : rows) {
     INFO(row.name);
-    AdmissionRequest request = request_for(row.before, row.operation);
-    request.old_object = row.before;
-    request.object = row.after;
+    AdmissionRequest request = request_for(kJobs, row.after, row.before);
+    request.operation = row.operation;
     std::vector<std::string> fields;
     for (const FieldError& error : new_errors({request, kEmptyView, kSettings}, errors_in))
       fields.push_back(error.field);
@@ -132,7 +118,7 @@ TEST_CASE("warnings come with an allowed request and do not distract from a refu
   settings.suspend_guard = SuspendGuard::kObserve;
   json object = bad_job();
   object["metadata"]["labels"] = {{"kueue.x-k8s.io/queue-name", "research"}};
-  AdmissionRequest request = request_for(object, Operation::kUpdate);
+  AdmissionRequest request = request_for(object, object);
   request.object["spec"]["suspend"] = false;
   const AdmissionResponse allowed = validate({request, kEmptyView, settings});
   CHECK(allowed.is_allowed());
@@ -146,7 +132,7 @@ TEST_CASE("warnings come with an allowed request and do not distract from a refu
 
 TEST_CASE("a refusal is 403 as from Kueue's webhook, and 422 where Kueue's schema or only muster has the rule") {
   const auto code = [](const char* kind, const char* resource, const char* spec) {
-    AdmissionRequest request = request_for(json{{"spec", json::parse(spec)}});
+    AdmissionRequest request = request_for(kJobs, {{"spec", json::parse(spec)}});
     request.group = "kueue.x-k8s.io";
     request.kind = kind;
     request.resource = resource;

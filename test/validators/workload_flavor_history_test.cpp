@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "test/support/admission_requests.h"
 #include "validators/validator.h"
 
 using namespace muster;
@@ -17,21 +18,11 @@ TEST_CASE("Workloads: what a Workload has tried is changed by muster alone") {
   settings.admitters = {"muster"};
   const ClusterView view;
   const auto is_allowed = [&](const char* user, const json& before, const json& after) {
-    AdmissionRequest request;
-    request.uid = "u";
-    request.group = "kueue.x-k8s.io";
-    request.version = "v1beta2";
-    request.kind = "Workload";
-    request.resource = "workloads";
+    const json workload = {{"metadata", {{"name", "w"}, {"namespace", "team-a"}}}, {"spec", json::object()}};
+    AdmissionRequest request = test::request_for(kWorkloads, workload, workload);
     request.sub_resource = "status";
     request.name = "w";
-    request.namespace_ = "team-a";
-    request.operation = Operation::kUpdate;
     request.user.username = user;
-    request.object = request.old_object = {{"apiVersion", "kueue.x-k8s.io/v1beta2"},
-                                           {"kind", "Workload"},
-                                           {"metadata", {{"name", "w"}, {"namespace", "team-a"}}},
-                                           {"spec", json::object()}};
     request.old_object["status"] = before;
     request.object["status"] = after;
     return validate({request, view, settings}).is_allowed();

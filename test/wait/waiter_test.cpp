@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "mutators/waiter_container.h"
+#include "test/support/temporary_folder.h"
 
 namespace muster {
 namespace {
@@ -66,16 +67,11 @@ std::string content_of(const fs::path& file) {
 class Volume {
  public:
   Volume() {
-    std::string pattern = (fs::temp_directory_path() / "muster-wait-XXXXXX").string();
-    root_ = ::mkdtemp(pattern.data());
     fs::create_directory(mount());
     publish({});
     fs::create_symlink("..data/started", mount() / "started");
     fs::create_symlink("..data/expired", mount() / "expired");
   }
-  ~Volume() { fs::remove_all(root_); }
-  Volume(const Volume&) = delete;
-  Volume& operator=(const Volume&) = delete;
 
   void publish(const std::map<std::string, std::string>& files) {
     const std::string version = "..v" + std::to_string(++version_);
@@ -84,11 +80,11 @@ class Volume {
     fs::create_symlink(version, mount() / "..data_tmp");
     fs::rename(mount() / "..data_tmp", mount() / "..data");
   }
-  fs::path mount() const { return root_ / "mount"; }
-  fs::path log() const { return root_ / "stderr"; }
+  fs::path mount() const { return root_.path() / "mount"; }
+  fs::path log() const { return root_.path() / "stderr"; }
 
  private:
-  fs::path root_;
+  const test::TemporaryFolder root_;
   int version_ = 0;
 };
 

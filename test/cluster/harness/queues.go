@@ -187,26 +187,65 @@ func (c *Cluster) leaveQueues(t testing.TB, namespace string) {
 	ctx := context.Background()
 	background := metav1.DeletePropagationBackground
 	for _, resource := range []schema.GroupVersionResource{JobSets, Jobs, Workloads} {
-		err := c.Dynamic.Resource(resource).Namespace(namespace).DeleteCollection(ctx,
-			metav1.DeleteOptions{PropagationPolicy: &background}, metav1.ListOptions{})
-		if err != nil && !apierrors.IsNotFound(err) {
+		// The API server ends a request after a minute, and ten thousand objects take longer.
+		err := within(3*time.Minute, func() error {
+			err := c.Dynamic.Resource(resource).Namespace(namespace).DeleteCollection(ctx,
+				metav1.DeleteOptions{PropagationPolicy: &background}, metav1.ListOptions{})
+			if apierrors.IsNotFound(err) {
+				return nil
+			}
+			return err
+		})
+		if err != nil {
 			t.Errorf("deleting the %s: %v", resource.Resource, err)
 		}
 	}
-	if err := within(45*time.Second, func() error { return c.noWorkloads(namespace) }); err != nil {
+	if err := c.awaitNoWorkloads(namespace); err != nil {
 		t.Errorf("after their jobs were deleted: %v", err)
 		c.forceWorkloadsAway(namespace)
 	}
 }
 
-func (c *Cluster) noWorkloads(namespace string) error {
-	list, err := c.Dynamic.Resource(Workloads).Namespace(namespace).List(context.Background(), metav1.ListOptions{})
+// awaitNoWorkloads fails when their number has stayed the same for too long.
+func (c *Cluster) awaitNoWorkloads(namespace string) error {
+	const patience = 45 * time.Second
+	left, since := -1, time.Now()
+	for {
+		now, err := c.leftWorkloads(namespace)
+		if err == nil && now == 0 {
+			return nil
+		}
+		if err == nil && now != left {
+			left, since = now, time.Now()
+		}
+		if time.Since(since) > patience {
+			return fmt.Errorf("%d Workloads are left, of them %s", left, c.firstWorkload(namespace))
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// leftWorkloads counts them, without a list of ten thousand.
+func (c *Cluster) leftWorkloads(namespace string) (int, error) {
+	list, err := c.Dynamic.Resource(Workloads).Namespace(namespace).List(context.Background(), metav1.ListOptions{Limit: 1})
+	if err != nil {
+		return 0, err
+	}
+	more := list.GetRemainingItemCount()
+	if more == nil {
+		return len(list.Items), nil
+	}
+	return len(list.Items) + int(*more), nil
+}
+
+func (c *Cluster) firstWorkload(namespace string) string {
+	list, err := c.Dynamic.Resource(Workloads).Namespace(namespace).List(context.Background(), metav1.ListOptions{Limit: 1})
 	if err != nil || len(list.Items) == 0 {
-		return err
+		return fmt.Sprint(err)
 	}
 	first := &list.Items[0]
-	return fmt.Errorf("%d Workloads are left, of them %s: deleted %v, finalizers %v, status %v", len(list.Items),
-		first.GetName(), first.GetDeletionTimestamp(), first.GetFinalizers(), first.Object["status"])
+	return fmt.Sprintf("%s: deleted %v, finalizers %v, status %v", first.GetName(), first.GetDeletionTimestamp(),
+		first.GetFinalizers(), first.Object["status"])
 }
 
 // forceWorkloadsAway is for a namespace that muster looks after no more: its Workloads

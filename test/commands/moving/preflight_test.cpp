@@ -14,7 +14,7 @@
 #include "manifests/catalog.h"
 #include "test/commands/moving/fake_cluster.h"
 #include "test/support/files.h"
-#include "test/support/temporary_file.h"
+#include "test/support/temporary_folder.h"
 
 using namespace muster;
 using namespace muster::commands;

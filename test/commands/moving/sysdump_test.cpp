@@ -10,7 +10,7 @@
 #include "commands/moving/rules/redact.h"
 #include "test/commands/moving/fake_cluster.h"
 #include "test/support/files.h"
-#include "test/support/temporary_file.h"
+#include "test/support/temporary_folder.h"
 
 using namespace muster;
 using namespace muster::commands;
@@ -48,7 +48,7 @@ struct Dumped {
 
   explicit Dumped(const std::string& target) {
     plant(cluster);
-    flags.target = folder.path() + "/" + target;
+    flags.target = folder / target;
   }
   int run() { return sysdump_of(cluster, flags, {in, out, err}); }
 };
@@ -129,8 +129,8 @@ TEST_CASE("sysdump: without a token there are no metrics, and the dump says why"
 TEST_CASE("sysdump: a .tar is one that tar reads") {
   Dumped dumped("dump.tar");
   REQUIRE(dumped.run() == 0);
-  const std::string command = "tar -xf " + dumped.flags.target + " -C " + dumped.folder.path() + " && cat " +
-                              dumped.folder.path() + "/Pod.yaml";
+  const std::string command = "tar -xf " + dumped.flags.target + " -C " + dumped.folder.path().string() + " && cat " +
+                              dumped.folder / "Pod.yaml";
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
   REQUIRE(pipe);
   std::array<char, 4096> text{};

@@ -2,20 +2,17 @@
 #include "commands/replay/replay.h"
 
 #include <doctest/doctest.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
 #include <sstream>
 
 #include "commands/simulate/simulate.h"
 #include "runtime/recording/recorded_settings.h"
 #include "test/engine/recording/recorded_loop.h"
+#include "test/support/temporary_folder.h"
 
 using namespace muster;
 using namespace muster::commands;
 using namespace muster::test;
-using nlohmann::json;
 
 namespace {
 
@@ -47,19 +44,6 @@ std::string recorded_text() {
   return recorder.text;
 }
 
-class ConfigFile {
- public:
-  explicit ConfigFile(const std::string& text)
-      : path_(std::filesystem::temp_directory_path() / ("muster-replay-test-" + std::to_string(getpid()) + ".yaml")) {
-    std::ofstream(path_) << text;
-  }
-  ~ConfigFile() { std::filesystem::remove(path_); }
-  std::string path() const { return path_.string(); }
-
- private:
-  std::filesystem::path path_;
-};
-
 constexpr const char* kNothingCounts =
     "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nresources: {excludeResourcePrefixes: [cpu]}\n";
 
@@ -76,7 +60,7 @@ TEST_CASE("simulate --replay: the same muster decides the same") {
 
 TEST_CASE("simulate --replay: another configuration shows where it decides otherwise, in the table and as data") {
   const std::string text = recorded_text();
-  const ConfigFile config(kNothingCounts);
+  const TemporaryFile config(kNothingCounts);
   SimulateOptions options;
   options.config_file = config.path();
   const Printed table = replay_of(text, options);

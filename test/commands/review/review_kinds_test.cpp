@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "commands/review/review.h"
-#include "test/support/temporary_file.h"
+#include "test/support/temporary_folder.h"
 
 using namespace muster;
 using namespace muster::commands;

@@ -9,7 +9,7 @@
 
 #include "commands/review/review.h"
 #include "test/support/sarif.h"
-#include "test/support/temporary_file.h"
+#include "test/support/temporary_folder.h"
 
 using namespace muster;
 using namespace muster::commands;
@@ -43,7 +43,7 @@ bool has(const std::string& text, const std::string& part) {
 
 TEST_CASE("review: a table has a line for each finding, with file and line") {
   TemporaryFolder folder;
-  const std::string file = folder.add("all.yaml", std::string(kFlavor) + "---\n" + kWrongQueue);
+  const std::string file = folder.write("all.yaml", std::string(kFlavor) + "---\n" + kWrongQueue);
   const Ran ran = run({.files = {file}}, ReviewFormat::kTable);
   CHECK(ran.code == kReviewRejected);
   CHECK(ran.err.empty());
@@ -61,7 +61,7 @@ TEST_CASE("review: a table has a line for each finding, with file and line") {
 
 TEST_CASE("review: SARIF has a rule, a level, a message and a place for each finding") {
   TemporaryFolder folder;
-  const std::string file = folder.add("a b.yaml", kWrongQueue);
+  const std::string file = folder.write("a b.yaml", kWrongQueue);
   const Ran ran = run({.files = {file}}, ReviewFormat::kSarif);
   CHECK(ran.code == kReviewRejected);
   const json log = json::parse(ran.out);
@@ -76,7 +76,7 @@ TEST_CASE("review: SARIF has a rule, a level, a message and a place for each fin
   CHECK(result["level"] == "error");
   CHECK(has(result["message"]["text"], "LocalQueue/q: spec.stopPolicy: Unsupported value: \"Later\""));
   const json& place = result["locations"][0]["physicalLocation"];
-  CHECK(place["artifactLocation"]["uri"] == "file://" + folder.path() + "/a%20b.yaml");
+  CHECK(place["artifactLocation"]["uri"] == "file://" + folder / "a%20b.yaml");
   CHECK(place["region"]["startLine"] == 8);
 }
 
@@ -87,7 +87,7 @@ TEST_CASE("review: a SARIF log has what its specification requires and nothing t
   TemporaryFolder folder;
   for (const char* input : inputs) {
     for (const char* name : {"plain.yaml", "a b%20c#d?e[f]:g\\h.yaml", "\xC3\xA4.yaml"}) {
-      const std::string file = folder.add(name, input);
+      const std::string file = folder.write(name, input);
       const Ran ran = run({.files = {file}}, ReviewFormat::kSarif);
       CHECK(ran.code != kReviewUnusable);
       for (const std::string& problem : muster::test::SarifCheck::problems(json::parse(ran.out))) FAIL_CHECK(problem);
@@ -97,7 +97,7 @@ TEST_CASE("review: a SARIF log has what its specification requires and nothing t
 
 TEST_CASE("review: what SARIF does not allow is found") {
   TemporaryFolder folder;
-  const json good = json::parse(run({.files = {folder.add("a.yaml", kWrongQueue)}}, ReviewFormat::kSarif).out);
+  const json good = json::parse(run({.files = {folder.write("a.yaml", kWrongQueue)}}, ReviewFormat::kSarif).out);
   const auto problems = [&](const char* pointer, const json& value) {
     json log = good;
     log[json::json_pointer(pointer)] = value;
@@ -145,17 +145,17 @@ TEST_CASE("review: names cannot steer a terminal") {
 
 TEST_CASE("review: a folder is read as kubectl reads it") {
   TemporaryFolder folder;
-  folder.add("b.yml", kFlavor);
-  folder.add("a.json", R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"n"}})");
-  folder.add("notes.txt", "not: [read");
-  folder.add("empty.yaml", "# nothing\n");
-  folder.add("kustomization.yaml", "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n");
-  folder.add("below/c.yaml", kWrongQueue);
-  const Ran flat = run({.files = {folder.path()}}, ReviewFormat::kTable);
+  folder.write("b.yml", kFlavor);
+  folder.write("a.json", R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"n"}})");
+  folder.write("notes.txt", "not: [read");
+  folder.write("empty.yaml", "# nothing\n");
+  folder.write("kustomization.yaml", "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n");
+  folder.write("below/c.yaml", kWrongQueue);
+  const Ran flat = run({.files = {folder.path().string()}}, ReviewFormat::kTable);
   CHECK(flat.code == kReviewAllowed);
   CHECK(has(flat.out, "2 objects: 2 allowed"));
   CHECK(flat.out.find("Namespace/n") < flat.out.find("ResourceFlavor/spot"));
-  const Ran deep = run({.files = {folder.path()}, .recursive = true}, ReviewFormat::kTable);
+  const Ran deep = run({.files = {folder.path().string()}, .recursive = true}, ReviewFormat::kTable);
   CHECK(deep.code == kReviewRejected);
   CHECK(has(deep.out, "3 objects: 2 allowed, 1 rejected"));
 }
@@ -168,13 +168,13 @@ TEST_CASE("review: the folder of the working directory ends with a code, not wit
 
 TEST_CASE("review: a kustomization is built by the program that is there") {
   TemporaryFolder programs;
-  const std::string kustomize = programs.add("kustomize", "#!/bin/sh\necho \"name: $1 $2\"\n");
+  const std::string kustomize = programs.write("kustomize", "#!/bin/sh\necho \"name: $1 $2\"\n");
   REQUIRE(::chmod(kustomize.c_str(), 0755) == 0);
-  CHECK(*build_kustomization("some folder", "/none:" + programs.path()) == "name: build some folder\n");
-  CHECK(*build_kustomization("-x", programs.path()) == "name: build ./-x\n");
-  const std::string kubectl = programs.add("kubectl", "#!/bin/sh\necho half\necho no such folder >&2\nexit 1\n");
+  CHECK(*build_kustomization("some folder", "/none:" + programs.path().string()) == "name: build some folder\n");
+  CHECK(*build_kustomization("-x", programs.path().string()) == "name: build ./-x\n");
+  const std::string kubectl = programs.write("kubectl", "#!/bin/sh\necho half\necho no such folder >&2\nexit 1\n");
   REQUIRE(::chmod(kubectl.c_str(), 0755) == 0);
-  const std::string failure = build_kustomization("f", programs.path()).error().message;
+  const std::string failure = build_kustomization("f", programs.path().string()).error().message;
   CHECK(has(failure, "-k f: kubectl kustomize f failed"));
   CHECK(has(failure, "exited with 1: no such folder"));
   CHECK(has(build_kustomization("f", "/none").error().message, "-k f: needs kubectl or kustomize in PATH"));

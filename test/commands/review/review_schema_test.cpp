@@ -9,7 +9,7 @@
 #include "api/conversion/conversion.h"
 #include "commands/review/review.h"
 #include "manifests/catalog.h"
-#include "test/support/temporary_file.h"
+#include "test/support/temporary_folder.h"
 
 using namespace muster;
 using namespace muster::commands;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "commands/cli.h"
-#include "test/support/temporary_file.h"
+#include "test/support/temporary_folder.h"
 
 namespace muster::test {
 
@@ -77,10 +77,10 @@ inline Answer simulate(std::vector<std::string> arguments, const std::string& in
 struct Platform {
   TemporaryFolder folder;
   Platform() {
-    folder.add("a/queues.yaml", kQueues);
-    folder.add("a/jobs.yaml", kJobs);
+    folder.write("a/queues.yaml", kQueues);
+    folder.write("a/jobs.yaml", kJobs);
   }
-  std::string path(const std::string& name) const { return folder.path() + "/" + name; }
+  std::string path(const std::string& name) const { return folder / name; }
 };
 
 }  // namespace muster::test

@@ -12,10 +12,10 @@ using nlohmann::json;
 TEST_CASE("simulate: every option that shapes the run acts") {
   const Platform platform;
   TemporaryFolder plain;
-  plain.add("nested/queues.yaml", kQueues);
-  plain.add("nested/job.yaml", job("plain", "red", 1, ""));
+  plain.write("nested/queues.yaml", kQueues);
+  plain.write("nested/job.yaml", job("plain", "red", 1, ""));
   const auto elapsed = [&](std::vector<std::string> more) {
-    more.insert(more.begin(), {"-f", plain.path(), "-R", "-o", "json"});
+    more.insert(more.begin(), {"-f", plain.path().string(), "-R", "-o", "json"});
     const Answer answer = simulate(more);
     INFO(answer.err);
     REQUIRE(answer.code == 0);
@@ -25,7 +25,7 @@ TEST_CASE("simulate: every option that shapes the run acts") {
   CHECK(elapsed({"--run-time", "5m"}) == 300);
   CHECK(elapsed({"--until", "1m"}) == 60);
   // Without -R a nested folder is not read.
-  CHECK(simulate({"-f", plain.path()}).code == 2);
+  CHECK(simulate({"-f", plain.path().string()}).code == 2);
   // The wait of team/big is the time that its victims take to stop.
   const auto wait_of_big = [&](std::vector<std::string> more) {
     more.insert(more.begin(), {"-f", platform.path("a"), "-o", "csv"});
@@ -38,13 +38,13 @@ TEST_CASE("simulate: every option that shapes the run acts") {
   CHECK(wait_of_big({"--stop-time", "1m"}).find(",600.0,660.0,1860.0,60.0,") != std::string::npos);
   // Nothing that asks for cpu only waits where cpu is not counted.
   TemporaryFolder settings;
-  const std::string config = settings.add("config.yaml",
-                                          "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"
-                                          "resources: {excludeResourcePrefixes: [cpu]}\n");
+  const std::string config = settings.write("config.yaml",
+                                            "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"
+                                            "resources: {excludeResourcePrefixes: [cpu]}\n");
   CHECK(wait_of_big({"--config", config}).find(",600.0,600.0,1800.0,0.0,") != std::string::npos);
   // Random arrivals: the same run times as the templates, or others.
   const auto random = [&](const char* spread) {
-    return json::parse(simulate({"-f", plain.path(), "-R", "--jobs", "200", "--over", "1h", "--spread", spread,
+    return json::parse(simulate({"-f", plain.path().string(), "-R", "--jobs", "200", "--over", "1h", "--spread", spread,
                                  "--seed", "3", "--run-time", "10s", "-o", "json"})
                            .out)["flavors"][0]["mean"];
   };
@@ -62,12 +62,12 @@ TEST_CASE("simulate: with nodes it is said whose pods wait for one, for how long
       "simulate.muster.batch/node-resources: cpu=4}}";
   std::string queues = kQueues;
   queues.replace(queues.find("metadata: {name: on-demand}"), 27, counted);
-  folder.add("a/queues.yaml", queues);
-  folder.add("a/jobs.yaml",
-             job("first", "red", 10, "simulate.muster.batch/run-time: 30m") +
-                 job("second", "blue", 10, "simulate.muster.batch/arrival: 1m, simulate.muster.batch/run-time: 30m"));
+  folder.write("a/queues.yaml", queues);
+  folder.write("a/jobs.yaml",
+               job("first", "red", 10, "simulate.muster.batch/run-time: 30m") +
+                   job("second", "blue", 10, "simulate.muster.batch/arrival: 1m, simulate.muster.batch/run-time: 30m"));
   const auto ask = [&](std::vector<std::string> more) {
-    more.insert(more.begin(), {"-f", folder.path() + "/a"});
+    more.insert(more.begin(), {"-f", folder / "a"});
     return simulate(more);
   };
   const Answer table = ask({});
@@ -95,10 +95,10 @@ TEST_CASE("simulate: with nodes it is said whose pods wait for one, for how long
   // Of one job.
   const auto asked = [&](int pods, std::vector<std::string> more = {}) {
     more.insert(more.begin(),
-                {"--job", folder.add("job.yaml", job("asked", "blue", pods, "simulate.muster.batch/arrival: 1m"))});
+                {"--job", folder.write("job.yaml", job("asked", "blue", pods, "simulate.muster.batch/arrival: 1m"))});
     return ask(more);
   };
-  folder.add("a/jobs.yaml", job("first", "red", 10, "simulate.muster.batch/run-time: 30m"));
+  folder.write("a/jobs.yaml", job("first", "red", 10, "simulate.muster.batch/run-time: 30m"));
   CHECK(asked(4).out.find(
             "team/asked would be admitted now, on on-demand; all of its pods have a node in about 29m; it evicts no") ==
         0);
@@ -109,9 +109,9 @@ TEST_CASE("simulate: with nodes it is said whose pods wait for one, for how long
   CHECK(json::parse(asked(13, {"-o", "json", "--ignore-nodes"}).out)["job"].contains("podsWithoutNode") == false);
   // Expectations.
   const std::string expect =
-      folder.add("expect.yaml", "expect:\n- job: team/first\n  podsScheduledWithin: 1m\n- neverScheduledAtMost: 0\n");
+      folder.write("expect.yaml", "expect:\n- job: team/first\n  podsScheduledWithin: 1m\n- neverScheduledAtMost: 0\n");
   CHECK(ask({"--expect", expect}).code == 0);
-  folder.add("a/wide.yaml", job("wide", "blue", 13, ""));
+  folder.write("a/wide.yaml", job("wide", "blue", 13, ""));
   const Answer failed = ask({"--expect", expect});
   CHECK(failed.code == 1);
   CHECK(failed.out.find("FAILS: expect[1]: all jobs: neverScheduledAtMost 0 (never scheduled: 1)") !=

@@ -31,7 +31,7 @@ TEST_CASE("simulate: README's what-if gives the figures that README shows") {
   const std::string folder = std::string(MUSTER_SOURCE_DIR) + "/manifests/samples/what-if/";
   const TemporaryFolder output;
   const Answer answer = simulate({"-f", folder + "today", "--compare", folder + "proposal", "--arrivals",
-                                  folder + "jobs.csv", "--html", output.path() + "/what-if.html"});
+                                  folder + "jobs.csv", "--html", output / "what-if.html"});
   CHECK(answer.err == "");
   CHECK(answer.code == 0);
   // The columns are as wide as the names of the folders.
@@ -87,7 +87,7 @@ TEST_CASE("simulate: a List as kubectl prints it is input, and standard input to
 TEST_CASE("simulate: bad input is refused with file, path and sentence, and nothing is printed") {
   const Platform platform;
   const auto refused = [&](const std::string& text) {
-    const std::string file = platform.folder.add("bad.yaml", text);
+    const std::string file = platform.folder.write("bad.yaml", text);
     const Answer answer = simulate({"-f", platform.path("a"), "-f", file});
     CHECK(answer.code == 2);
     CHECK(answer.out == "");
@@ -134,7 +134,7 @@ TEST_CASE("simulate: json and yaml say the same") {
 TEST_CASE("simulate: expectations are checked, and each that fails is named") {
   const Platform platform;
   const auto expect = [&](const std::string& text, std::vector<std::string> more = {}) {
-    const std::string file = platform.folder.add("expect.yaml", text);
+    const std::string file = platform.folder.write("expect.yaml", text);
     more.insert(more.begin(), {"-f", platform.path("a"), "--expect", file});
     return simulate(more);
   };
@@ -171,8 +171,8 @@ TEST_CASE("simulate: expectations are checked, and each that fails is named") {
 
 TEST_CASE("simulate: who never starts cannot make the others' waits look good") {
   const Platform platform;
-  platform.folder.add("a/never.yaml", job("never", "red", 100, ""));
-  const std::string file = platform.folder.add("expect.yaml", "expect:\n- queue: team/red\n  waitP99AtMost: 1000h\n");
+  platform.folder.write("a/never.yaml", job("never", "red", 100, ""));
+  const std::string file = platform.folder.write("expect.yaml", "expect:\n- queue: team/red\n  waitP99AtMost: 1000h\n");
   const Answer answer = simulate({"-f", platform.path("a"), "--expect", file});
   CHECK(answer.code == 1);
   CHECK(answer.out.find("the 99th percentile of the waits is without end") != std::string::npos);
@@ -184,9 +184,9 @@ TEST_CASE("simulate: two configurations stand side by side, and expectations are
   std::string more = kQueues;
   for (size_t at = 0; (at = more.find("nominalQuota: 10", at)) != std::string::npos; ++at)
     more.replace(at, 16, "nominalQuota: 40");
-  platform.folder.add("b/queues.yaml", more);
-  platform.folder.add("b/jobs.yaml", kJobs);
-  const std::string file = platform.folder.add("expect.yaml", "expect:\n- evictionsAtMost: 0\n");
+  platform.folder.write("b/queues.yaml", more);
+  platform.folder.write("b/jobs.yaml", kJobs);
+  const std::string file = platform.folder.write("expect.yaml", "expect:\n- evictionsAtMost: 0\n");
   const Answer answer = simulate({"-f", platform.path("a"), "--compare", platform.path("b"), "--expect", file});
   INFO(answer.err << answer.out);
   CHECK(answer.code == 0);
@@ -203,7 +203,7 @@ TEST_CASE("simulate: names cannot steer a terminal or a spreadsheet") {
   std::string steering = job("=HYPERLINK(1)", "red", 1, "");
   steering.insert(steering.find("  name: =") + 2, "uid: u1\n  ");
   steering.replace(steering.find("=HYPERLINK(1)"), 13, "\"\\e[2J=x\"");
-  platform.folder.add("a/steer.yaml", steering);
+  platform.folder.write("a/steer.yaml", steering);
   const Answer table = simulate({"-f", platform.path("a"), "--until", "1s"});
   CHECK(table.code == 0);
   CHECK(table.out.find('\x1b') == std::string::npos);
@@ -213,7 +213,7 @@ TEST_CASE("simulate: of one job it is said whether it would be admitted, when, w
   const Platform platform;
   TemporaryFolder asked;
   const auto ask = [&](const std::string& text, std::vector<std::string> more = {}) {
-    more.insert(more.begin(), {"-f", platform.path("a"), "--job", asked.add("job.yaml", text)});
+    more.insert(more.begin(), {"-f", platform.path("a"), "--job", asked.write("job.yaml", text)});
     return simulate(more);
   };
   const Answer now = ask(job("asked", "blue", 2, ""));
@@ -239,7 +239,7 @@ TEST_CASE("simulate: of one job it is said whether it would be admitted, when, w
 
 TEST_CASE("simulate: a job that waits or runs already does not come a second time") {
   TemporaryFolder folder;
-  folder.add("a/queues.yaml", kQueues);
+  folder.write("a/queues.yaml", kQueues);
   const auto stored = [](const std::string& name, const std::string& pods, const std::string& status) {
     return "---\napiVersion: kueue.x-k8s.io/v1beta2\nkind: Workload\nmetadata:\n  name: w-" + name +
            "\n  namespace: team\n  uid: w-" + name +
@@ -258,10 +258,9 @@ TEST_CASE("simulate: a job that waits or runs already does not come a second tim
       "resourceUsage: {cpu: \"20\"}}]}\n  conditions:\n"
       "  - {type: QuotaReserved, status: \"True\", reason: QuotaReserved, lastTransitionTime: 2026-01-01T00:00:00Z}\n"
       "  - {type: Admitted, status: \"True\", reason: Admitted, lastTransitionTime: 2026-01-01T00:00:00Z}\n";
-  folder.add("a/workloads.yaml", stored("runs", "20", holds) + stored("waits", "20", ""));
+  folder.write("a/workloads.yaml", stored("runs", "20", holds) + stored("waits", "20", ""));
   const auto ask = [&](const std::string& name, int pods) {
-    return simulate(
-        {"-f", folder.path() + "/a", "--job", folder.add("job.yaml", job(name, "red", pods, "")), "-o", "json"});
+    return simulate({"-f", folder / "a", "--job", folder.write("job.yaml", job(name, "red", pods, "")), "-o", "json"});
   };
   const auto of = [&](const std::string& name) { return json::parse(ask(name, 20).out)["job"]; };
   CHECK(of("runs")["isAdmittedAlready"] == true);
@@ -280,14 +279,14 @@ TEST_CASE("simulate: a published trace is a table of arrivals, in queues of its 
     queues.replace(at, 5, "[nvidia.com/gpu]");
   for (size_t at = queues.find("{name: cpu,"); at != std::string::npos; at = queues.find("{name: cpu,"))
     queues.replace(at, 11, "{name: nvidia.com/gpu,");
-  folder.add("a/queues.yaml", queues);
-  const std::string trace = folder.add(
+  folder.write("a/queues.yaml", queues);
+  const std::string trace = folder.write(
       "log.json",
       R"([{"vc": "Red", "jobid": "app_1", "submitted_time": "2017-10-07 01:00:00", "attempts": [{"start_time":
        "2017-10-07 01:00:00", "end_time": "2017-10-07 01:10:00", "detail": [{"ip": "m", "gpus": ["gpu0", "gpu1"]}]}]},
        {"vc": "Red", "jobid": "app_2", "submitted_time": "2017-10-07 01:00:00", "attempts": []}])");
   const auto ask = [&](std::vector<std::string> more) {
-    more.insert(more.begin(), {"-f", folder.path() + "/a"});
+    more.insert(more.begin(), {"-f", folder / "a"});
     return simulate(more);
   };
   const Answer answer = ask({"--arrivals", trace, "--arrivals-format", "philly", "-n", "team", "-o", "json"});

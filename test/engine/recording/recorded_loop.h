@@ -1,9 +1,6 @@
-// A LoopCore that is recorded into a text, and an API server of few words around it.
+// A LoopCore that is recorded into a text, and the API server that it knows.
 #pragma once
 
-#include <doctest/doctest.h>
-
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -18,6 +15,8 @@
 #include "engine/recording/recorded_state.h"
 #include "engine/recording/redaction.h"
 #include "engine/recording/replay.h"
+#include "test/support/object_server.h"
+#include "test/support/queue_objects.h"
 
 namespace muster::test {
 
@@ -43,97 +42,62 @@ class TextRecorder final : public engine::LoopObserver {
 };
 
 // One leader with a queue of two cpus, which admits Workloads.
-class RecordedLoop {
+class RecordedLoop : public ObjectServer {
  public:
   explicit RecordedLoop(engine::LoopObserver& observer, engine::EngineSettings settings = {}) : observer_(observer) {
+    put(kResourceFlavors, "default", json::object());
+    put(kClusterQueues, "cluster", cluster_queue_of({quota_of("default", {{"cpu", "2"}})}));
+    put(kLocalQueues, "team", {{"spec", {{"clusterQueue", "cluster"}}}});
     settings.keep_webhook_configurations = false;
     settings.observer = &observer;
     core_ = std::make_unique<engine::LoopCore>(settings);
     for (const WatchedKind& kind : watched_kinds()) {
       engine::KindFeed feed(kind, {}, &observer_);
       feed.begin_list();
-      for (const nlohmann::json& object : first_of(*kind.type)) CHECK(feed.list(object).ok());
-      core_->apply(feed.end_list(1), now());
+      for (const json& object : list(*kind.type)) CHECK(feed.list(object).ok());
+      core_->apply(feed.end_list(version()), now());
     }
     core_->apply(engine::LeadershipChanged{true}, now());
     plan();
   }
 
   void add_workload(const std::string& name, const std::string& secret = "hunter2") {
-    const nlohmann::json container = {{"name", "main"},
-                                      {"args", {secret}},
-                                      {"env", nlohmann::json::array({{{"name", "A"}, {"value", secret}}})},
-                                      {"resources", {{"requests", {{"cpu", "1"}}}}}};
-    const nlohmann::json pod = {{"spec", {{"containers", nlohmann::json::array({container})}}}};
-    put(kWorkloads, name,
-        {{"spec",
-          {{"queueName", "team"},
-           {"active", true},
-           {"podSets", nlohmann::json::array({{{"name", "main"}, {"count", 1}, {"template", pod}}})}}}});
+    json pod_template = pod_template_of({{"cpu", "1"}});
+    pod_template["spec"]["containers"][0].update(
+        {{"args", {secret}}, {"env", json::array({{{"name", "A"}, {"value", secret}}})}});
+    put(kWorkloads, name, workload_of(1, pod_template, {{"queueName", "team"}, {"active", true}}));
     plan();
   }
   // Carries out what was asked for.
   void answer() {
     for (const engine::Command& command : std::exchange(asked, {})) {
-      nlohmann::json object = objects_[command.write.target];
-      if (object.is_null()) object = {{"metadata", {{"name", command.write.target.name}}}};
-      object.merge_patch(command.write.body);
-      object["apiVersion"] = command.write.target.type->api_version;
-      object["kind"] = command.write.target.type->kind;
-      object["metadata"]["resourceVersion"] = std::to_string(++version_);
-      objects_[command.write.target] = object;
-      passed_ += std::chrono::milliseconds(7);
-      core_->apply(engine::answer_of_done(command, object, &observer_).finished, now());
+      const simulation::Answer answer = carry_out(command.write);
+      REQUIRE_MESSAGE(answer.done(), answer.message);
+      pass(std::chrono::milliseconds(7));
+      core_->apply(engine::answer_of_done(command, *answer.object, &observer_).finished, now());
     }
     plan();
   }
   void plan() {
-    passed_ += std::chrono::milliseconds(10);
+    pass(std::chrono::milliseconds(10));
     engine::LoopActions actions = core_->plan(now());
     for (engine::Command& command : actions.commands.writes) asked.push_back(std::move(command));
   }
 
   std::vector<engine::Command> asked;
 
- private:
-  Now now() const {
-    return {TimePoint(std::chrono::seconds(1'767'268'800) + passed_), MonotonicTime(std::chrono::hours(1) + passed_)};
-  }
-  std::vector<nlohmann::json> first_of(const ResourceType& type) {
-    using nlohmann::json;
-    if (type.plural == kNamespaces.plural) return {made(type, "team-a", json::object())};
-    if (type.plural == kResourceFlavors.plural) return {made(type, "default", json::object())};
-    if (type.plural == kLocalQueues.plural) return {made(type, "team", {{"spec", {{"clusterQueue", "cluster"}}}})};
-    if (type.plural != kClusterQueues.plural) return {};
-    const json quota = {{"name", "cpu"}, {"nominalQuota", "2"}};
-    const json flavor = {{"name", "default"}, {"resources", json::array({quota})}};
-    const json group = {{"coveredResources", {"cpu"}}, {"flavors", json::array({flavor})}};
-    return {made(type, "cluster",
-                 {{"spec", {{"namespaceSelector", json::object()}, {"resourceGroups", json::array({group})}}}})};
-  }
-  nlohmann::json made(const ResourceType& type, const std::string& name, nlohmann::json object) {
-    object["apiVersion"] = type.api_version;
-    object["kind"] = type.kind;
-    object["metadata"] = {{"name", name},
-                          {"uid", name},
-                          {"resourceVersion", std::to_string(++version_)},
-                          {"creationTimestamp", "2026-01-01T12:00:00Z"}};
-    if (type.namespaced) object["metadata"]["namespace"] = "team-a";
-    objects_[{&type, type.namespaced ? "team-a" : "", name}] = object;
-    return object;
-  }
-  void put(const ResourceType& type, const std::string& name, nlohmann::json object) {
-    const engine::KindFeed feed(WatchedKind{.type = &type}, {}, &observer_);
-    auto event = feed.change(made(type, name, std::move(object)));
+ protected:
+  void shown(const ResourceType& type, const json& object) override {
+    if (core_ == nullptr) return;
+    auto event = engine::KindFeed(WatchedKind{.type = &type}, {}, &observer_).change(object);
     REQUIRE(event.ok());
     core_->apply(*event, now());
   }
+  void gone(const ResourceType&, const json&) override {}
 
+ private:
   engine::LoopObserver& observer_;
   std::unique_ptr<engine::LoopCore> core_;
-  std::map<ObjectKey, nlohmann::json> objects_;
-  uint64_t version_ = 0;
-  Duration passed_{};
 };
 
 struct Read {

@@ -6,20 +6,17 @@
 #include "test/reconcilers/gang/group_scheduling_support.h"
 
 using namespace muster;
-using namespace muster::gang_test;
+using namespace muster::test;
 
 namespace {
 
 // A copy of an object as somebody else would make it.
 void forge(GangCluster& cluster, const ResourceType& type, json object, const std::string& name,
-           const std::string& ns = kSpace) {
+           const std::string& ns = kNs) {
   object["metadata"]["name"] = name;
   object["metadata"]["namespace"] = ns;
   object["metadata"]["uid"] = "forged-" + name;
-  object["metadata"]["resourceVersion"] = "1000";
-  object["kind"] = type.kind;
-  object["apiVersion"] = type.api_version;
-  cluster.state.put_watched(read_object(type, object));
+  cluster.put(type, object);
 }
 
 json with_waiter(json pod, const json& state) {
@@ -55,16 +52,12 @@ TEST_CASE("gang index: a pod of another namespace, or without its Job, is no pro
   const json job_1 = real["metadata"]["ownerReferences"];
   json unknown_job = job_1;
   unknown_job[0]["uid"] = "no-such-job";
-  const json jobset = json::array({{{"apiVersion", kJobSets.api_version},
-                                    {"kind", "JobSet"},
-                                    {"name", "train"},
-                                    {"uid", "jobset-uid"},
-                                    {"controller", true}}});
+  const json jobset = controlled_by(kJobSets, "train", "jobset-uid");
   const Row rows[] = {{"another namespace", "evil", job_1},
                       {"another namespace, no owner", "evil", json::array()},
-                      {"no owner", kSpace, json::array()},
-                      {"owned by the JobSet itself", kSpace, jobset},
-                      {"owned by a Job that is not there", kSpace, unknown_job}};
+                      {"no owner", kNs, json::array()},
+                      {"owned by the JobSet itself", kNs, jobset},
+                      {"owned by a Job that is not there", kNs, unknown_job}};
   for (const Row& row : rows) {
     INFO(std::string(row.name));
     for (const json& waiter : {kPassed, kRefused}) {
@@ -92,16 +85,15 @@ TEST_CASE("group: a forged pod that has waited since long ago does not shorten t
   cluster.make_jobset({{"workers", 1, 2}});
   cluster.make_pod("train-workers-0", 0);
   json pod = with_waiter(cluster.get(kPods, "train-workers-0-0-x"),
-                         {{"running", {{"startedAt", stamp(cluster.now.wall - std::chrono::hours(1))}}}});
-  pod["metadata"]["creationTimestamp"] = stamp(cluster.now.wall - std::chrono::hours(1));
+                         {{"running", {{"startedAt", cluster.stamp(-std::chrono::hours(1))}}}});
+  pod["metadata"]["creationTimestamp"] = cluster.stamp(-std::chrono::hours(1));
   forge(cluster, kPods, pod, "fake", "evil");
   cluster.settle();
   CHECK(cluster.data().value("deadlines", "").empty());
   CHECK(cluster.expired().empty());
   cluster.start("train-workers-0-0-x");
   cluster.settle();
-  CHECK(cluster.data().value("deadlines", "") ==
-        cluster.token() + " " + stamp(cluster.now.wall + seconds(kTimeout)) + "\n");
+  CHECK(cluster.data().value("deadlines", "") == cluster.token() + " " + cluster.stamp(seconds(kTimeout)) + "\n");
 }
 
 TEST_CASE("gang index: a Job of another namespace or with another name is none of the gang's") {
@@ -109,8 +101,8 @@ TEST_CASE("gang index: a Job of another namespace or with another name is none o
     const char* name;
     const char* ns;
   };
-  for (const Place& place : {Place{"train-workers-1", "evil"}, Place{"stranger", kSpace},
-                             Place{"train-workers-01", kSpace}, Place{"train-workers-", kSpace}}) {
+  for (const Place& place : {Place{"train-workers-1", "evil"}, Place{"stranger", kNs}, Place{"train-workers-01", kNs},
+                             Place{"train-workers-", kNs}}) {
     const char* const name = place.name;
     const char* const ns = place.ns;
     INFO(std::string(name));
@@ -161,7 +153,7 @@ TEST_CASE("group: a suspended owner's run is over so that its old epoch opens no
     for (const std::string& pod : pods)
       cluster.patch(kPods, pod, {{"status", {{"phase", pod == pods.front() ? "Succeeded" : "Failed"}}}});
     cluster.patch(kPods, pods.back(),
-                  {{"metadata", {{"deletionTimestamp", stamp(cluster.now.wall)}}}, {"status", {{"phase", "Running"}}}});
+                  {{"metadata", {{"deletionTimestamp", cluster.stamp()}}}, {"status", {{"phase", "Running"}}}});
     cluster.patch(kJobSets, "train", {{"spec", {{"suspend", false}}}});
     cluster.settle();
     CHECK(cluster.started().empty());
@@ -175,7 +167,7 @@ TEST_CASE("group: a suspended owner's run is over so that its old epoch opens no
 
 TEST_CASE("group: the condition does not say for ever that a group waits whose owner has ended") {
   GangCluster cluster = one_is_missing();
-  cluster.pass_time(seconds(20));
+  cluster.pass(seconds(20));
   cluster.settle();
   REQUIRE(cluster.condition().starts_with("False WaitingForPods"));
   json conditions = cluster.get(kJobSets, "train")["status"]["conditions"];
@@ -203,7 +195,7 @@ TEST_CASE("group: what is missing is counted by arithmetic however much is asked
     for (json& replicated : spec["replicatedJobs"]) replicated["replicas"] = most;
     cluster.patch(kJobSets, "train", {{"spec", spec}});
     cluster.settle();
-    cluster.pass_time(seconds(20));
+    cluster.pass(seconds(20));
     cluster.settle();
     const std::string said = cluster.condition();
     CAPTURE(said);
@@ -218,7 +210,7 @@ TEST_CASE("group: what is missing is counted by arithmetic however much is asked
                   {{"spec", {{"parallelism", most}, {"completions", most}}},
                    {"status", {{"succeeded", most - 1}, {"completedIndexes", "0-1000000000,1000000002-2147483646"}}}});
     cluster.settle();
-    cluster.pass_time(seconds(20));
+    cluster.pass(seconds(20));
     cluster.settle();
     const std::string said = cluster.condition();
     CAPTURE(said);
@@ -229,7 +221,7 @@ TEST_CASE("group: what is missing is counted by arithmetic however much is asked
     cluster.make_own_job(3);
     cluster.patch(kJobs, "train", {{"status", {{"completedIndexes", "7-5,-,1-1,0-0,x,,99999999999"}}}});
     cluster.settle();
-    cluster.pass_time(seconds(20));
+    cluster.pass(seconds(20));
     cluster.settle();
     CHECK(cluster.condition().find("train-2 (not created)") != std::string::npos);
   }

@@ -2,13 +2,9 @@
 #include "test/reconcilers/gang/group_scheduling_support.h"
 
 using namespace muster;
-using namespace muster::gang_test;
+using namespace muster::test;
 
 namespace {
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 int64_t status_writes(const std::vector<std::string>& writes) {
   return std::count_if(writes.begin(), writes.end(), [](const std::string& w) {
@@ -19,7 +15,7 @@ int64_t status_writes(const std::vector<std::string>& writes) {
 // What is missing, as the condition says it five seconds on.
 std::string missing(GangCluster& cluster) {
   cluster.settle();
-  cluster.pass_time(seconds(20));
+  cluster.pass(seconds(20));
   cluster.settle();
   const std::string condition = cluster.condition();
   const size_t at = condition.find("missing: ");
@@ -32,7 +28,7 @@ TEST_CASE("condition: a gang that starts within five seconds is never written of
   GangCluster cluster = five_pods();
   int64_t writes = status_writes(cluster.settle());
   for (const std::string& pod : cluster.make_pods()) {
-    cluster.pass_time(milliseconds(900));
+    cluster.pass(milliseconds(900));
     cluster.start(pod);
     writes += status_writes(cluster.settle());
   }
@@ -54,11 +50,11 @@ TEST_CASE("condition: a gang that takes longer tells how many have started and w
                                                 {"message", "0/3 nodes are available"}}})}}}});
   cluster.settle();
   CHECK(cluster.condition().empty());
-  CHECK(cluster.reconcile().again_at == cluster.now.wall + seconds(5));
-  cluster.pass_time(seconds(5));
+  CHECK(cluster.reconcile().again_at == cluster.now().wall + seconds(5));
+  cluster.pass(seconds(5));
   cluster.settle();
   CHECK(cluster.condition() ==
-        "False WaitingForPods: 3 of 5 pods have started as of " + stamp(cluster.now.wall) +
+        "False WaitingForPods: 3 of 5 pods have started as of " + cluster.stamp() +
             "; missing: train-workers-1-0-x (Unschedulable: 0/3 nodes are available), train-workers-1-1 (not created)");
 }
 
@@ -69,16 +65,16 @@ TEST_CASE("condition: it is written at most every five seconds and not at all wh
   const auto pods = cluster.make_pods();
   int64_t writes = 0;
   for (int i = 0; i < 59; ++i) {  // 59 pods in 29.5 s
-    cluster.pass_time(milliseconds(500));
+    cluster.pass(milliseconds(500));
     cluster.start(pods[i]);
     writes += status_writes(cluster.settle());
   }
   CHECK(writes >= 5);
   CHECK(writes <= 6);
-  cluster.pass_time(seconds(5));
+  cluster.pass(seconds(5));
   CHECK(status_writes(cluster.settle()) == 1);
   for (int i = 0; i < 20; ++i) {
-    cluster.pass_time(seconds(5));
+    cluster.pass(seconds(5));
     CHECK(status_writes(cluster.settle()) == 0);
   }
   CHECK(contains(cluster.condition(), "59 of 60 pods"));
@@ -145,12 +141,12 @@ TEST_CASE("condition: other conditions stay and a foreign message is no obstacle
                                                 {"status", "False"},
                                                 {"reason", "ResumeJobs"},
                                                 {"message", "resumed"},
-                                                {"lastTransitionTime", "2027-01-15T08:00:00Z"}},
+                                                {"lastTransitionTime", "2026-01-01T12:00:00Z"}},
                                                {{"type", "GroupStarted"},
                                                 {"status", "False"},
                                                 {"reason", "WaitingForPods"},
                                                 {"message", "as of yesterday as of today"},
-                                                {"lastTransitionTime", "2027-01-15T08:00:00Z"}}})}}}});
+                                                {"lastTransitionTime", "2026-01-01T12:00:00Z"}}})}}}});
   cluster.settle();
   CHECK(cluster.condition("Suspended") == "False ResumeJobs: resumed");
   CHECK(contains(cluster.condition(), "False WaitingForPods: 0 of 5 pods have started as of "));
@@ -159,12 +155,12 @@ TEST_CASE("condition: other conditions stay and a foreign message is no obstacle
 TEST_CASE("condition: a clock that was set back does not stop it") {
   GangCluster cluster = five_pods();
   cluster.settle();
-  cluster.pass_time(seconds(5));
+  cluster.pass(seconds(5));
   cluster.settle();
-  cluster.now.wall -= std::chrono::hours(1);
+  cluster.jump_wall_clock(-std::chrono::hours(1));
   cluster.start(cluster.make_pod("train-driver-0", 0));
   cluster.settle();
-  CHECK(contains(cluster.condition(), "1 of 5 pods have started as of " + stamp(cluster.now.wall)));
+  CHECK(contains(cluster.condition(), "1 of 5 pods have started as of " + cluster.stamp()));
 }
 
 TEST_CASE("condition: it speaks of the run that is under way") {

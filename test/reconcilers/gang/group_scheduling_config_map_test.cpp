@@ -4,29 +4,26 @@
 
 using namespace muster;
 using namespace muster::reconcilers;
-using namespace muster::gang_test;
+using namespace muster::test;
 
 namespace {
 
 constexpr const char* kMap = "train-group-scheduling";
 
 json owned_by(const char* kind, const char* api_version, const char* name, const char* uid) {
-  return {
-      {"metadata",
-       {{"name", kMap},
-        {"uid", "map-uid"},
-        {"labels", {{kGroupLabel, "true"}}},
-        {"ownerReferences",
-         json::array(
-             {{{"apiVersion", api_version}, {"kind", kind}, {"name", name}, {"uid", uid}, {"controller", true}}})}}},
-      {"data", {{"started", "jobset-uid/0/epoch-1\n"}}}};
+  return {{"metadata",
+           {{"name", kMap},
+            {"uid", "map-uid"},
+            {"labels", {{kGroupLabel, "true"}}},
+            {"ownerReferences", controlled_by(api_version, kind, name, uid)}}},
+          {"data", {{"started", "jobset-uid/0/epoch-1\n"}}}};
 }
 
 }  // namespace
 
 TEST_CASE("group: the ConfigMap is made before any pod exists and belongs to its owner") {
   GangCluster cluster = five_pods();
-  CHECK(cluster.settle() == std::vector<std::string>{"create configmaps/train-group-scheduling"});
+  CHECK(cluster.settle() == Texts{"create configmaps/train-group-scheduling"});
   const json map = cluster.get(kConfigMaps, kMap);
   CHECK(map["data"]["started"] == "");
   CHECK(map["data"]["expired"] == "");
@@ -44,7 +41,7 @@ TEST_CASE("group: the ConfigMap is made before any pod exists and belongs to its
 TEST_CASE("group: a Job's ConfigMap bears its own suffix") {
   GangCluster cluster;
   cluster.make_own_job(1);
-  CHECK(cluster.settle() == std::vector<std::string>{"create configmaps/train-job-group-scheduling"});
+  CHECK(cluster.settle() == Texts{"create configmaps/train-job-group-scheduling"});
 }
 
 TEST_CASE("group: nothing is made for owners that need nothing") {
@@ -56,7 +53,7 @@ TEST_CASE("group: nothing is made for owners that need nothing") {
     cluster.patch(kJobSets, "train", {{"status", {{"terminalState", "Completed"}}}});
   }
   SUBCASE("being deleted") {
-    cluster.patch(kJobSets, "train", {{"metadata", {{"deletionTimestamp", "2027-01-15T08:00:00Z"}}}});
+    cluster.patch(kJobSets, "train", {{"metadata", {{"deletionTimestamp", "2026-01-01T12:00:00Z"}}}});
   }
   SUBCASE("deleted") {
     cluster.vanish(kJobSets, "train");
@@ -87,7 +84,7 @@ TEST_CASE("group: a namesake's ConfigMap is deleted and made anew so that it ope
 TEST_CASE("group: a namesake's ConfigMap that is on its way out is waited for") {
   GangCluster cluster = five_pods();
   json map = owned_by("JobSet", "jobset.x-k8s.io/v1alpha2", "train", "older-uid");
-  map["metadata"]["deletionTimestamp"] = "2027-01-15T08:00:00Z";
+  map["metadata"]["deletionTimestamp"] = "2026-01-01T12:00:00Z";
   cluster.put(kConfigMaps, map);
   cluster.start(cluster.make_pods());
   CHECK(cluster.settle().empty());
@@ -113,26 +110,24 @@ TEST_CASE("group: a ConfigMap of others is never touched and the deadline decide
     GangCluster cluster = five_pods();
     cluster.put(kJobs, {{"metadata", {{"name", "other"}, {"uid", "other-uid"}}}});
     if (row.map.is_null()) {
-      cluster.strangers[kMap] = true;
+      cluster.put_unseen(kConfigMaps, {{"metadata", {{"name", kMap}}}});
       cluster.apply(cluster.reconcile().writes.at(0));
     } else {
       cluster.put(kConfigMaps, row.map);
     }
-    cluster.strangers.clear();
     const json before = cluster.get(kConfigMaps, kMap);
     cluster.start(cluster.make_pods());
-    CHECK(cluster.settle() == std::vector<std::string>{"status jobsets/train"});
+    CHECK(cluster.settle() == Texts{"status jobsets/train"});
     CHECK(cluster.condition().starts_with("False ConfigMapNameConflict: the ConfigMap train-group-scheduling"));
     CHECK(cluster.count_events("ConfigMapNameConflict") == 1);
     CHECK(cluster.note_of("ConfigMapNameConflict").starts_with("Warning: the ConfigMap train-group-scheduling"));
 
     for (int i = 1; i * 25 < kTimeout; ++i) {  // the create is answered so again and again
-      cluster.pass_time(seconds(25));
-      if (row.map.is_null())
-        cluster.state.note_taken({&kConfigMaps, kSpace, kMap}, cluster.now.monotonic + seconds(30));
+      cluster.pass(seconds(25));
+      if (row.map.is_null()) cluster.state.note_taken({&kConfigMaps, kNs, kMap}, cluster.now().monotonic + seconds(30));
       CHECK(cluster.settle().empty());
     }
-    cluster.pass_time(seconds(25));
+    cluster.pass(seconds(25));
     cluster.settle();
     CHECK(cluster.condition("Failed").starts_with("True GroupSchedulingTimeout: the group was not released"));
     CHECK(cluster.condition("Failed").find("train-group-scheduling") != std::string::npos);
@@ -144,13 +139,13 @@ TEST_CASE("group: a ConfigMap of others is never touched and the deadline decide
 
 TEST_CASE("group: a name that was taken is tried again and the gang starts when it is free") {
   GangCluster cluster = five_pods();
-  cluster.strangers[kMap] = true;
+  cluster.put_unseen(kConfigMaps, {{"metadata", {{"name", kMap}}}});
   cluster.apply(cluster.reconcile().writes.at(0));
-  cluster.strangers.clear();
+  cluster.vanish(kConfigMaps, kMap);
   cluster.start(cluster.make_pods());
   cluster.settle();
-  CHECK(cluster.reconcile().again_at <= cluster.now.wall + seconds(30));
-  cluster.pass_time(seconds(31));
+  CHECK(cluster.reconcile().again_at.value() <= cluster.now().wall + seconds(30));
+  cluster.pass(seconds(31));
   cluster.settle();
   CHECK(cluster.started() == cluster.line());
   CHECK(cluster.condition().starts_with("True AllPodsStarted"));
@@ -224,7 +219,7 @@ TEST_CASE("group: tokens of runs of which nothing is left are pruned when a new 
                 {{"data",
                   {{"started", "job-uid/0/epoch-0\n"},
                    {"expired", "job-uid/0/epoch-00\n"},
-                   {"deadlines", "job-uid/0/epoch-0 2027-01-15T08:00:00Z\nnonsense\n"}}}});
+                   {"deadlines", "job-uid/0/epoch-0 2026-01-01T12:00:00Z\nnonsense\n"}}}});
   CHECK(cluster.settle().empty());
   cluster.start(cluster.make_pods());
   cluster.settle();
@@ -239,7 +234,7 @@ TEST_CASE("group: changes of a ConfigMap concern the owners that its name may be
   const auto ask = [&](const char* name) {
     keys.clear();
     group_scheduling_reconciler.requests_for(
-        state, read_object(kConfigMaps, {{"metadata", {{"name", name}, {"namespace", kSpace}}}}), keys);
+        state, read_object(kConfigMaps, {{"metadata", {{"name", name}, {"namespace", kNs}}}}), keys);
     std::string texts;
     for (const ObjectKey& key : keys) texts += to_text(key) + " ";
     return texts;

@@ -3,15 +3,7 @@
 
 using namespace muster;
 using namespace muster::reconcilers;
-using namespace muster::gang_test;
-
-namespace {
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-}  // namespace
+using namespace muster::test;
 
 TEST_CASE("group: started only when the waiter of every pod of every target has started") {
   GangCluster cluster = five_pods();
@@ -21,7 +13,7 @@ TEST_CASE("group: started only when the waiter of every pod of every target has 
     cluster.settle();
     CHECK(cluster.started().empty());
     cluster.start(pod);
-    cluster.pass_time(seconds(1));
+    cluster.pass(seconds(1));
   }
   cluster.settle();
   CHECK(cluster.started() == cluster.line());
@@ -38,7 +30,7 @@ TEST_CASE("group: a pod that is only scheduled or running other init containers 
   cluster.patch(kPods, pods[1],
                 {{"spec", {{"nodeName", "n1"}}},
                  {"status",
-                  {{"startTime", stamp(cluster.now.wall)},
+                  {{"startTime", cluster.stamp()},
                    {"conditions", json::array({{{"type", "PodScheduled"}, {"status", "True"}}})}}}});
   cluster.settle();
   CHECK(cluster.started().empty());
@@ -91,27 +83,18 @@ TEST_CASE("group: pods that do not count") {
     json patch;
   };
   const Row rows[] = {
-      {"a pod that is being deleted", {{"metadata", {{"deletionTimestamp", "2027-01-15T08:00:00Z"}}}}},
+      {"a pod that is being deleted", {{"metadata", {{"deletionTimestamp", "2026-01-01T12:00:00Z"}}}}},
       {"a pod that has failed", {{"status", {{"phase", "Failed"}}}}},
       {"a pod of an earlier restart attempt", {{"metadata", {{"labels", {{kRestartAttemptLabel, "7"}}}}}}},
       {"a pod of an earlier epoch", {{"metadata", {{"annotations", {{kGroupEpochAnnotation, "epoch-0"}}}}}}},
       {"a pod of a namesake JobSet", {{"metadata", {{"labels", {{kJobSetUidLabel, "another-uid"}}}}}}},
       {"a pod whose controller is a namesake of the Job",
-       {{"metadata",
-         {{"ownerReferences", json::array({{{"apiVersion", "batch/v1"},
-                                            {"kind", "Job"},
-                                            {"name", "train-driver-0"},
-                                            {"uid", "another-uid"},
-                                            {"controller", true}}})}}}}},
+       {{"metadata", {{"ownerReferences", controlled_by(kJobs, "train-driver-0", "another-uid")}}}}},
       {"a pod that somebody made by hand", {{"metadata", {{"ownerReferences", nullptr}}}}},
       {"a second pod of an index that is there",
        {{"metadata",
          {{"annotations", {{kCompletionIndexAnnotation, "1"}}},
-          {"ownerReferences", json::array({{{"apiVersion", "batch/v1"},
-                                            {"kind", "Job"},
-                                            {"name", "train-workers-0"},
-                                            {"uid", "workers-0-uid"},
-                                            {"controller", true}}})}}}}},
+          {"ownerReferences", controlled_by(kJobs, "train-workers-0", "workers-0-uid")}}}}},
   };
   for (const Row& row : rows) {
     const std::string name = row.name;
@@ -155,8 +138,8 @@ TEST_CASE("group: the total follows elastic Jobs and a started run is never take
 TEST_CASE("group: a Job without pods to come is not decided") {
   GangCluster cluster;
   cluster.make_own_job(0);
-  CHECK(cluster.settle() == std::vector<std::string>{"create configmaps/train-job-group-scheduling"});
-  cluster.pass_time(seconds(2 * kTimeout));
+  CHECK(cluster.settle() == Texts{"create configmaps/train-job-group-scheduling"});
+  cluster.pass(seconds(2 * kTimeout));
   cluster.settle();
   CHECK(cluster.started().empty());
   CHECK(cluster.expired().empty());
@@ -172,7 +155,7 @@ TEST_CASE("group: a restarted JobSet waits anew although its first run has start
   // The old Jobs are on their way out while the new ones come.
   cluster.attempt = 1;
   for (const std::string& job : cluster.job_names()) {
-    cluster.patch(kJobs, job, {{"metadata", {{"deletionTimestamp", "2027-01-15T08:00:00Z"}}}});
+    cluster.patch(kJobs, job, {{"metadata", {{"deletionTimestamp", "2026-01-01T12:00:00Z"}}}});
   }
   cluster.settle();
   for (const std::string& job : cluster.job_names()) cluster.vanish(kJobs, job);
@@ -280,7 +263,7 @@ TEST_CASE("group: a replaced member of a started run is not waited for") {
 
 TEST_CASE("group: a Job inside a gang JobSet is not a gang of its own") {
   GangCluster cluster = five_pods();
-  const ObjectKey child{&kJobs, kSpace, "train-workers-0"};
+  const ObjectKey child{&kJobs, kNs, "train-workers-0"};
   CHECK(group_scheduling_reconciler.reconcile(child, cluster.context()).writes.empty());
   std::vector<ObjectKey> keys;
   group_scheduling_reconciler.requests_for(cluster.state, read_object(kJobs, cluster.get(kJobs, "train-workers-0")),
@@ -295,11 +278,7 @@ TEST_CASE("group: an annotated Job inside a JobSet that is no gang is a gang of 
   GangCluster cluster;
   cluster.make_own_job(2);
   json job = cluster.get(kJobs, "train");
-  job["metadata"]["ownerReferences"] = json::array({{{"apiVersion", kJobSets.api_version},
-                                                     {"kind", "JobSet"},
-                                                     {"name", "outer"},
-                                                     {"uid", "outer-uid"},
-                                                     {"controller", true}}});
+  job["metadata"]["ownerReferences"] = controlled_by(kJobSets, "outer", "outer-uid");
   job["metadata"]["labels"] = {{kJobSetNameKey, "outer"}, {kRestartAttemptLabel, "3"}};
   cluster.put(kJobs, job);
   cluster.start(cluster.make_pods());

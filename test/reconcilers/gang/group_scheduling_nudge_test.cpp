@@ -5,7 +5,7 @@
 
 using namespace muster;
 using namespace muster::reconcilers;
-using namespace muster::gang_test;
+using namespace muster::test;
 
 namespace {
 
@@ -46,19 +46,19 @@ TEST_CASE("nudge: the interval grows from 2 s to 30 s") {
 TEST_CASE("nudge: waiting pods are nudged at once and again until their waiters have gone") {
   GangCluster cluster = released(2);
   const std::string first = nudge_of(cluster, "train-0-x");
-  CHECK(first == "started 1 " + format_rfc3339_micro(to_timestamp(cluster.now.wall)));
+  CHECK(first == "started 1 " + format_rfc3339_micro(to_timestamp(cluster.now().wall)));
   CHECK(nudge_of(cluster, "train-1-x") == first);
-  CHECK(cluster.reconcile().again_at == cluster.now.wall + seconds(2));
+  CHECK(cluster.reconcile().again_at == cluster.now().wall + seconds(2));
 
   cluster.pass_barrier("train-0-x");
-  cluster.pass_time(milliseconds(1999));
+  cluster.pass(milliseconds(1999));
   CHECK(cluster.settle().empty());
-  cluster.pass_time(milliseconds(1));
-  CHECK(cluster.settle() == std::vector<std::string>{"status pods/train-1-x"});
+  cluster.pass(milliseconds(1));
+  CHECK(cluster.settle() == Texts{"status pods/train-1-x"});
   CHECK(nudge_of(cluster, "train-1-x").starts_with("started 2 "));
-  CHECK(cluster.reconcile().again_at == cluster.now.wall + seconds(4));
+  CHECK(cluster.reconcile().again_at == cluster.now().wall + seconds(4));
   cluster.pass_barrier("train-1-x");
-  cluster.pass_time(seconds(100));
+  cluster.pass(seconds(100));
   CHECK(cluster.settle().empty());
   CHECK_FALSE(cluster.reconcile().again_at.has_value());
 }
@@ -74,9 +74,9 @@ TEST_CASE("nudge: only waiting pods of the released run") {
 
 TEST_CASE("nudge: a clock that is set back does not silence it") {
   GangCluster cluster = released(1);
-  cluster.now.wall -= std::chrono::hours(1);
-  CHECK(cluster.settle() == std::vector<std::string>{"status pods/train-0-x"});
-  CHECK(cluster.reconcile().again_at == cluster.now.wall + seconds(4));
+  cluster.jump_wall_clock(-std::chrono::hours(1));
+  CHECK(cluster.settle() == Texts{"status pods/train-0-x"});
+  CHECK(cluster.reconcile().again_at == cluster.now().wall + seconds(4));
 }
 
 TEST_CASE("nudge: no more than a chunk per plan and the rest at once after it") {
@@ -89,7 +89,7 @@ TEST_CASE("nudge: no more than a chunk per plan and the rest at once after it") 
   cluster.apply(plan.writes[0]);
   plan = cluster.reconcile();
   CHECK(plan.writes.size() == size_t{kNudgesPerPlan});  // the condition is among them
-  CHECK(plan.again_at == cluster.now.wall);
+  CHECK(plan.again_at == cluster.now().wall);
   for (const Write& write : plan.writes) cluster.apply(write);
   CHECK(cluster.reconcile().writes.size() == 11);
 }
@@ -100,12 +100,12 @@ TEST_CASE("nudge: pods of an expired run hear of it only if they outlive their o
   const auto pods = cluster.make_pods();
   cluster.start(pods[0]);
   cluster.settle();
-  cluster.pass_time(seconds(kTimeout));
+  cluster.pass(seconds(kTimeout));
   cluster.settle();
   REQUIRE_FALSE(cluster.condition("FailureTarget").empty());
   CHECK(nudge_of(cluster, pods[0]).empty());
-  CHECK(cluster.reconcile().again_at == cluster.now.wall + seconds(10));
-  cluster.pass_time(seconds(10));
-  CHECK(cluster.settle() == std::vector<std::string>{"status pods/train-0-x"});
+  CHECK(cluster.reconcile().again_at == cluster.now().wall + seconds(10));
+  cluster.pass(seconds(10));
+  CHECK(cluster.settle() == Texts{"status pods/train-0-x"});
   CHECK(nudge_of(cluster, pods[0]).starts_with("expired 1 "));
 }

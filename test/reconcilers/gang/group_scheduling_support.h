@@ -1,14 +1,7 @@
-// A cluster with one gang, for tests of the group reconciler: objects as JSON, plans
-// carried out on them as an API server would, and the part of everybody else (the Job
-// and JobSet controllers, kubelets, users) played by hand.
+// One gang and its reconciler, and what the Job and JobSet controllers, kubelets and users do, by hand.
 #pragma once
 
-#include <doctest/doctest.h>
-
 #include <algorithm>
-#include <functional>
-#include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,18 +9,22 @@
 #include "api/meta/constants.h"
 #include "api/meta/time.h"
 #include "reconcilers/gang/group_scheduling.h"
+#include "test/support/queue_objects.h"
+#include "test/support/reconciled_cluster.h"
 
-namespace muster::gang_test {
+namespace muster::test {
 
-using nlohmann::json;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-inline constexpr const char* kSpace = "team-a";
 inline constexpr int kTimeout = 300;
 
-inline std::string stamp(TimePoint time) {
+inline std::string stamp_of(TimePoint time) {
   return format_rfc3339(to_timestamp(time));
+}
+
+inline bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
 }
 
 // A pod template that waits at this ConfigMap.
@@ -50,43 +47,13 @@ struct Replicated {
   bool target = true;
 };
 
-class GangCluster {
+class GangCluster : public ReconciledCluster {
  public:
-  state::ClusterState state;
-  Now now{TimePoint(seconds(1'800'000'000)), MonotonicTime(std::chrono::hours(1))};
-  ObjectKey owner{&kJobSets, kSpace, "train"};
-  std::vector<ObjectEvent> events;  // told so far
+  GangCluster() : ReconciledCluster({&reconcilers::group_scheduling_reconciler}) { patched_unversioned = &kPods; }
+
+  ObjectKey owner = key(kJobSets, "train");
   std::string epoch = "epoch-1";
   int attempt = 0;
-
-  // --- Objects ---
-
-  json get(const ResourceType& type, const std::string& name) const {
-    const auto found = objects_.find({std::string(type.plural), name});
-    return found == objects_.end() ? json() : found->second;
-  }
-  void put(const ResourceType& type, json object) {
-    json& metadata = object["metadata"];
-    metadata["namespace"] = kSpace;
-    metadata["resourceVersion"] = std::to_string(++version_);
-    if (!metadata.contains("uid")) metadata["uid"] = "uid-" + std::to_string(version_);
-    if (!metadata.contains("creationTimestamp")) metadata["creationTimestamp"] = stamp(now.wall);
-    object["kind"] = type.kind;
-    object["apiVersion"] = type.api_version;
-    const std::string name = metadata["name"];
-    state.put_watched(read_object(type, object));
-    objects_[{std::string(type.plural), name}] = std::move(object);
-  }
-  void patch(const ResourceType& type, const std::string& name, const json& merge_patch) {
-    json object = get(type, name);
-    REQUIRE(object.is_object());
-    object.merge_patch(merge_patch);
-    put(type, std::move(object));
-  }
-  void vanish(const ResourceType& type, const std::string& name) {
-    state.remove({&type, kSpace, name});
-    objects_.erase({std::string(type.plural), name});
-  }
 
   // --- The gang ---
 
@@ -104,7 +71,7 @@ class GangCluster {
            {"template",
             {{"spec", {{"parallelism", each.pods}, {"completions", each.pods}, {"template", pod_template}}}}}});
     }
-    put(kJobSets, {{"metadata", {{"name", "train"}, {"uid", uid}}}, {"spec", {{"replicatedJobs", list}}}});
+    put(kJobSets, "train", {{"metadata", {{"uid", uid}}}, {"spec", {{"replicatedJobs", list}}}});
     make_jobs();
   }
   void make_jobs() {
@@ -113,36 +80,32 @@ class GangCluster {
     }
   }
   void make_job(const Replicated& each, int index, bool suspended = false) {
-    const std::string uid = get(kJobSets, "train")["metadata"]["uid"];
-    const json reference = {{"apiVersion", kJobSets.api_version},
-                            {"kind", "JobSet"},
-                            {"name", "train"},
-                            {"uid", uid},
-                            {"controller", true}};
-    put(kJobs, {{"metadata",
-                 {{"name", "train-" + each.name + "-" + std::to_string(index)},
-                  {"ownerReferences", json::array({reference})},
-                  {"labels",
-                   {{kJobSetNameKey, "train"},
-                    {kReplicatedJobNameKey, each.name},
-                    {kJobIndexKey, std::to_string(index)},
-                    {kRestartAttemptLabel, std::to_string(attempt)}}}}},
-                {"spec",
-                 {{"suspend", suspended},
-                  {"completionMode", "Indexed"},
-                  {"parallelism", each.pods},
-                  {"completions", each.pods},
-                  {"template", each.target ? template_now() : json::object()}}}});
+    put(kJobs, "train-" + each.name + "-" + std::to_string(index),
+        {{"metadata",
+          {{"uid", new_uid()},
+           {"ownerReferences", controlled_by(kJobSets, "train", get(kJobSets, "train")["metadata"]["uid"])},
+           {"labels",
+            {{kJobSetNameKey, "train"},
+             {kReplicatedJobNameKey, each.name},
+             {kJobIndexKey, std::to_string(index)},
+             {kRestartAttemptLabel, std::to_string(attempt)}}}}},
+         {"spec",
+          {{"suspend", suspended},
+           {"completionMode", "Indexed"},
+           {"parallelism", each.pods},
+           {"completions", each.pods},
+           {"template", each.target ? template_now() : json::object()}}}});
   }
   // An annotated Job named train, without a JobSet.
   void make_own_job(int pods, bool suspend_on_timeout = false) {
-    owner = {&kJobs, kSpace, "train"};
-    put(kJobs, {{"metadata", {{"name", "train"}, {"uid", "job-uid"}}},
-                {"spec",
-                 {{"completionMode", "Indexed"},
-                  {"parallelism", pods},
-                  {"completions", pods},
-                  {"template", waiting_template("train-job-group-scheduling", epoch, suspend_on_timeout)}}}});
+    owner = key(kJobs, "train");
+    put(kJobs, "train",
+        {{"metadata", {{"uid", "job-uid"}}},
+         {"spec",
+          {{"completionMode", "Indexed"},
+           {"parallelism", pods},
+           {"completions", pods},
+           {"template", waiting_template("train-job-group-scheduling", epoch, suspend_on_timeout)}}}});
   }
   std::string config_map_name() const {
     return owner.type == &kJobs ? "train-job-group-scheduling" : "train-group-scheduling";
@@ -167,110 +130,43 @@ class GangCluster {
     json annotations = job["spec"]["template"]["metadata"]["annotations"];
     annotations[std::string(kCompletionIndexAnnotation)] = std::to_string(index);
     const std::string name = job_name + "-" + std::to_string(index) + "-" + suffix;
-    const json reference = {{"apiVersion", "batch/v1"},
-                            {"kind", "Job"},
-                            {"name", job_name},
-                            {"uid", metadata["uid"]},
-                            {"controller", true}};
-    put(kPods, {{"metadata",
-                 {{"name", name},
-                  {"labels", labels},
-                  {"annotations", annotations},
-                  {"ownerReferences", json::array({reference})}}},
-                {"spec", job["spec"]["template"]["spec"]},
-                {"status", {{"phase", "Pending"}}}});
+    put(kPods, name,
+        {{"metadata",
+          {{"uid", new_uid()},
+           {"labels", labels},
+           {"annotations", annotations},
+           {"ownerReferences", controlled_by(kJobs, job_name, metadata["uid"])}}},
+         {"spec", job["spec"]["template"]["spec"]},
+         {"status", {{"phase", "Pending"}}}});
     return name;
   }
   // All pods that the Jobs of targets expect.
-  std::vector<std::string> make_pods() {
-    std::vector<std::string> names;
+  Texts make_pods() {
+    Texts made;
     for (const std::string& job : job_names()) {
-      if (!get(kJobs, job)["spec"]["template"].contains("spec")) continue;
-      const int pods = get(kJobs, job)["spec"]["parallelism"];
-      for (int i = 0; i < pods; ++i) names.push_back(make_pod(job, i));
+      const json spec = get(kJobs, job)["spec"];
+      if (!spec.contains("template") || !spec["template"].contains("spec")) continue;
+      for (int i = 0; i < spec["parallelism"]; ++i) made.push_back(make_pod(job, i));
     }
-    return names;
+    return made;
   }
-  std::vector<std::string> job_names() const {
-    std::vector<std::string> names;
-    for (const auto& [key, object] : objects_) {
-      if (key.first == kJobs.plural) names.push_back(key.second);
-    }
-    return names;
-  }
+  Texts job_names() const { return names(kJobs); }
   void waiter(const std::string& pod, const json& waiter_state, const char* phase = "Pending") {
     patch(kPods, pod,
           {{"status",
             {{"phase", phase},
              {"initContainerStatuses", json::array({{{"name", kGroupInitContainer}, {"state", waiter_state}}})}}}});
   }
-  void start(const std::string& pod) { waiter(pod, {{"running", {{"startedAt", stamp(now.wall)}}}}); }
-  void start(const std::vector<std::string>& pods) {
+  void start(const std::string& pod) { waiter(pod, {{"running", {{"startedAt", stamp()}}}}); }
+  void start(const Texts& pods) {
     for (const std::string& pod : pods) start(pod);
   }
   void pass_barrier(const std::string& pod) {
-    waiter(pod, {{"terminated", {{"exitCode", 0}, {"startedAt", stamp(now.wall)}}}}, "Running");
-  }
-  void pass_time(Duration time) {
-    now.wall += time;
-    now.monotonic += time;
+    waiter(pod, {{"terminated", {{"exitCode", 0}, {"startedAt", stamp()}}}}, "Running");
   }
 
-  // --- Plans ---
-
-  state::SchedulerDriver decisions{QueueSettings()};
-  ReconcilerSettings settings;
-  reconcilers::ReconcileContext context() const { return {state, decisions, settings, now}; }
-  reconcilers::Plan reconcile() const { return reconcilers::group_scheduling_reconciler.reconcile(owner, context()); }
-  // Until nothing is wanted any more; every write on the way. Checks by the way that the
-  // reconciler comes to rest, and that it writes nothing that is so already.
-  std::vector<std::string> settle() {
-    std::vector<std::string> done;
-    for (int rounds = 0; rounds < 30; ++rounds) {
-      const reconcilers::Plan plan = reconcile();
-      if (plan.writes.empty()) return done;
-      for (const reconcilers::Write& write : plan.writes) {
-        done.push_back(text(write));
-        apply(write);
-      }
-    }
-    FAIL_CHECK("the reconciler does not come to rest");
-    return done;
-  }
-  void apply(const reconcilers::Write& write) {
-    const std::string key_text = text(write);
-    INFO(key_text);
-    const ResourceType& type = *write.target.type;
-    const std::string& name = write.target.name;
-    const json before = get(type, name);
-    REQUIRE(before.is_null() == (write.verb == reconcilers::Verb::kCreate));
-    if (strangers.contains(name)) return state.note_taken(write.target, now.monotonic + seconds(30));
-    events.insert(events.end(), write.events.begin(), write.events.end());
-    if (write.verb == reconcilers::Verb::kCreate) return put(type, write.body);
-    if (write.verb == reconcilers::Verb::kDelete) {
-      CHECK(write.uid == before["metadata"]["uid"]);
-      return vanish(type, name);
-    }
-    const json version = write.body.value("/metadata/resourceVersion"_json_pointer, json());
-    if (type.kind != kPods.kind) CHECK(version == before["metadata"]["resourceVersion"]);
-    // An annotation of a pod is written through its status, too.
-    if (type.kind != kPods.kind)
-      CHECK(write.body.contains("status") == (write.verb == reconcilers::Verb::kPatchStatus));
-    patch(type, name, write.body);
-    json after = get(type, name);
-    after["metadata"]["resourceVersion"] = before["metadata"]["resourceVersion"];
-    CHECK_MESSAGE(after != before, "a write that changes nothing");
-  }
-  // ConfigMaps of others, which muster does not see: a create is answered AlreadyExists.
-  std::map<std::string, bool> strangers;
-
-  static std::string text(const reconcilers::Write& write) {
-    static const std::map<reconcilers::Verb, std::string> kVerbs = {{reconcilers::Verb::kCreate, "create"},
-                                                                    {reconcilers::Verb::kPatch, "patch"},
-                                                                    {reconcilers::Verb::kPatchStatus, "status"},
-                                                                    {reconcilers::Verb::kDelete, "delete"}};
-    return kVerbs.at(write.verb) + " " + std::string(write.target.type->plural) + "/" + write.target.name;
-  }
+  reconcilers::Plan reconcile() const { return ReconciledCluster::reconcile(owner); }
+  Texts settle() { return ReconciledCluster::settle(owner); }
   // "False WaitingForPods: ..." of a condition of the owner; empty when there is none.
   std::string condition(const std::string& type = "GroupStarted") const {
     const json object = get(*owner.type, "train");
@@ -281,23 +177,14 @@ class GangCluster {
     }
     return "";
   }
-  std::string note_of(const std::string& reason) const {
-    for (const ObjectEvent& event : events) {
-      if (event.reason == reason) return event.type + ": " + event.note;
-    }
-    return "";
-  }
-  int64_t count_events(const std::string& reason) const {
-    return std::count_if(events.begin(), events.end(), [&](const ObjectEvent& e) { return e.reason == reason; });
-  }
 
  private:
   json template_now() const { return waiting_template("train-group-scheduling", epoch, suspend_on_timeout_); }
+  std::string new_uid() { return "uid-" + std::to_string(++uids_); }
 
   std::vector<Replicated> replicated_;
   bool suspend_on_timeout_ = false;
-  std::map<std::pair<std::string, std::string>, json> objects_;  // by plural and name
-  uint64_t version_ = 100;
+  int uids_ = 0;
 };
 
 // "driver" of one Job with one pod, "workers" of two Jobs with two pods each.
@@ -307,4 +194,4 @@ inline GangCluster five_pods() {
   return cluster;
 }
 
-}  // namespace muster::gang_test
+}  // namespace muster::test

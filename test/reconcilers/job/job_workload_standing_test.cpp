@@ -8,51 +8,30 @@
 #include "test/reconcilers/job/job_cluster.h"
 
 using namespace muster;
-using muster::test::JobCluster;
-using nlohmann::json;
+using namespace muster::test;
 
 namespace {
 
 const ObjectKey kPart{&kJobs, "team-a", "train-w-0"};
+const json kInQueue = {{"kueue.x-k8s.io/queue-name", "q"}};
+const Texts kOneStop = {"patch jobs/train-w-0"};
 
 json pods_of(int parallelism) {
-  return {{"suspend", false},
-          {"parallelism", parallelism},
-          {"template", {{"spec", {{"containers", json::array({{{"name", "main"}, {"image", "app"}}})}}}}}};
+  return {{"suspend", false}, {"parallelism", parallelism}, {"template", pod_template_of()}};
 }
 
-json owner(const char* api_version, const char* kind, const char* name, const char* uid) {
-  return json::array(
-      {{{"apiVersion", api_version}, {"kind", kind}, {"name", name}, {"uid", uid}, {"controller", true}}});
-}
+const json kOfTrain = controlled_by(kJobSets, "train", "train-uid");
 
 // A JobSet in a queue, its Workload, and a Job of it that runs.
 struct Parts : JobCluster {
   Parts() {
-    put(kNamespaces, {{"metadata", {{"name", "team-a"}}}});
-    put(kJobSets, {{"metadata",
-                    {{"name", "train"},
-                     {"namespace", "team-a"},
-                     {"uid", "set-uid"},
-                     {"labels", {{"kueue.x-k8s.io/queue-name", "q"}}}}},
-                   {"spec", {{"suspend", true}}}});
-    put(kWorkloads, {{"metadata",
-                      {{"name", "jobset-train"},
-                       {"namespace", "team-a"},
-                       {"uid", "workload-uid"},
-                       {"ownerReferences", owner("jobset.x-k8s.io/v1alpha2", "JobSet", "train", "set-uid")}}},
-                     {"spec", {{"queueName", "q"}}}});
-    put(kJobs, {{"metadata",
-                 {{"name", "train-w-0"},
-                  {"namespace", "team-a"},
-                  {"uid", "job-uid"},
-                  {"ownerReferences", owner("jobset.x-k8s.io/v1alpha2", "JobSet", "train", "set-uid")}}},
-                {"spec", pods_of(1)}});
+    put(kJobSets, "train", {{"metadata", {{"labels", kInQueue}}}, {"spec", {{"suspend", true}}}});
+    put(kWorkloads, "jobset-train", {{"metadata", {{"ownerReferences", kOfTrain}}}, {"spec", {{"queueName", "q"}}}});
+    put(kJobs, "train-w-0", {{"metadata", {{"ownerReferences", kOfTrain}}}, {"spec", pods_of(1)}});
   }
   void say(const char* type) {
     edit(kWorkloads, "jobset-train", [&](json& object) {
-      object["status"]["conditions"].push_back(
-          {{"type", type}, {"status", "True"}, {"reason", type}, {"lastTransitionTime", "2026-01-01T11:30:00Z"}});
+      object["status"]["conditions"].push_back(condition_at(stamp(-std::chrono::minutes(30)), type, "True", type));
     });
   }
   void owned_by(const json& owners) {
@@ -66,20 +45,20 @@ struct Parts : JobCluster {
 TEST_CASE("a part of a job runs only while the Workload of the whole is admitted") {
   Parts cluster;
   SUBCASE("it is not") {
-    CHECK(cluster.settle(kPart) == 1);
+    CHECK(cluster.settle(kPart) == kOneStop);
     CHECK_FALSE(cluster.runs());
     REQUIRE(cluster.events.size() == 1);
     CHECK(cluster.events[0].reason == "Suspended");
   }
   SUBCASE("it is") {
     cluster.say("Admitted");
-    CHECK(cluster.settle(kPart) == 0);
+    CHECK(cluster.settle(kPart).empty());
     CHECK(cluster.runs());
   }
   SUBCASE("it was until the whole ended") {
     cluster.say("Admitted");
     cluster.say("Finished");
-    CHECK(cluster.settle(kPart) == 1);
+    CHECK(cluster.settle(kPart) == kOneStop);
     CHECK_FALSE(cluster.runs());
   }
   CHECK(cluster.list(kWorkloads).size() == 1);
@@ -87,22 +66,22 @@ TEST_CASE("a part of a job runs only while the Workload of the whole is admitted
 
 TEST_CASE("a Job of an external framework runs only while the Workload of its owner is admitted") {
   Parts cluster;
-  const json ray = owner("ray.io/v1", "RayJob", "train", "ray-uid");
+  const json ray = controlled_by("ray.io/v1", "RayJob", "train", "ray-uid");
   cluster.owned_by(ray);
   cluster.edit(kWorkloads, "jobset-train", [&](json& workload) { workload["metadata"]["ownerReferences"] = ray; });
   cluster.settings.queues.rules.external_frameworks = {"RayJob.v1.ray.io"};
   SUBCASE("it is not") {
-    CHECK(cluster.settle(kPart) == 1);
+    CHECK(cluster.settle(kPart) == kOneStop);
     CHECK_FALSE(cluster.runs());
   }
   SUBCASE("it is") {
     cluster.say("Admitted");
-    CHECK(cluster.settle(kPart) == 0);
+    CHECK(cluster.settle(kPart).empty());
     CHECK(cluster.runs());
   }
   SUBCASE("the kind is not listed, so the Job is queued by its own label alone") {
     cluster.settings.queues.rules.external_frameworks = {"RayCluster.v1.ray.io"};
-    CHECK(cluster.settle(kPart) == 0);
+    CHECK(cluster.settle(kPart).empty());
     CHECK(cluster.runs());
   }
   CHECK(cluster.list(kWorkloads).size() == 1);
@@ -111,48 +90,29 @@ TEST_CASE("a Job of an external framework runs only while the Workload of its ow
 TEST_CASE("a JobSet below a JobSet is counted nowhere and does not run") {
   Parts cluster;
   cluster.say("Admitted");
-  cluster.put(kJobSets, {{"metadata",
-                          {{"name", "inner"},
-                           {"namespace", "team-a"},
-                           {"uid", "inner-uid"},
-                           {"ownerReferences", owner("jobset.x-k8s.io/v1alpha2", "JobSet", "train", "set-uid")}}},
-                         {"spec", {{"suspend", false}}}});
-  CHECK(cluster.settle({&kJobSets, "team-a", "inner"}) == 1);
+  cluster.put(kJobSets, "inner", {{"metadata", {{"ownerReferences", kOfTrain}}}, {"spec", {{"suspend", false}}}});
+  CHECK(cluster.settle({&kJobSets, "team-a", "inner"}) == Texts{"patch jobsets/inner"});
   CHECK(cluster.get(kJobSets, "inner")["spec"]["suspend"] == true);
 }
 
 TEST_CASE("the JobSet of an admitted TrainJob runs, and what somebody adds to it does not") {
   Parts cluster;
   cluster.settings.queues.rules.frameworks.emplace("trainer.kubeflow.org/trainjob");
-  const json train_job = owner("trainer.kubeflow.org/v1alpha1", "TrainJob", "tune", "tune-uid");
   const ResourceType& type = jobs::find_job_kind("trainer.kubeflow.org", "TrainJob")->type;
-  cluster.put(type, {{"metadata",
-                      {{"name", "tune"},
-                       {"namespace", "team-a"},
-                       {"uid", "tune-uid"},
-                       {"labels", {{"kueue.x-k8s.io/queue-name", "q"}}}}},
-                     {"spec", {{"suspend", false}}}});
-  const auto template_of = [](const char* cpu) {
-    const json container = {{"name", "node"}, {"image", "train"}, {"resources", {{"requests", {{"cpu", cpu}}}}}};
-    return json{{"spec", {{"containers", json::array({container})}}}};
-  };
-  cluster.put(
-      kWorkloads,
-      {{"metadata", {{"name", "trainjob-tune"}, {"namespace", "team-a"}, {"uid", "w"}, {"ownerReferences", train_job}}},
-       {"spec",
-        {{"queueName", "q"},
-         {"podSets", json::array({{{"name", "node"}, {"count", 2}, {"template", template_of("1")}}})}}}});
+  const json train_job = controlled_by(type, "tune", "train-job-uid");
+  cluster.put(type, "tune",
+              {{"metadata", {{"uid", "train-job-uid"}, {"labels", kInQueue}}}, {"spec", {{"suspend", false}}}});
+  const json pod_set = {{"name", "node"}, {"count", 2}, {"template", pod_template_of({{"cpu", "1"}})}};
+  cluster.put(kWorkloads, "trainjob-tune",
+              {{"metadata", {{"ownerReferences", train_job}}},
+               {"spec", {{"queueName", "q"}, {"podSets", json::array({pod_set})}}}});
   const auto add_jobset = [&](const char* name, int nodes, const char* cpu, const char* created) {
-    const json node = {
-        {"name", "node"},
-        {"template", {{"spec", {{"parallelism", nodes}, {"completions", nodes}, {"template", template_of(cpu)}}}}}};
-    cluster.put(kJobSets, {{"metadata",
-                            {{"name", name},
-                             {"namespace", "team-a"},
-                             {"uid", name},
-                             {"creationTimestamp", created},
-                             {"ownerReferences", train_job}}},
-                           {"spec", {{"suspend", false}, {"replicatedJobs", json::array({node})}}}});
+    const json pods = pod_template_of({{"cpu", cpu}});
+    const json node = {{"name", "node"},
+                       {"template", {{"spec", {{"parallelism", nodes}, {"completions", nodes}, {"template", pods}}}}}};
+    cluster.put(kJobSets, name,
+                {{"metadata", {{"creationTimestamp", created}, {"ownerReferences", train_job}}},
+                 {"spec", {{"suspend", false}, {"replicatedJobs", json::array({node})}}}});
   };
   const auto runs = [&](const char* name) {
     cluster.settle({&kJobSets, "team-a", name});
@@ -160,10 +120,8 @@ TEST_CASE("the JobSet of an admitted TrainJob runs, and what somebody adds to it
   };
   const auto admit = [&] {
     cluster.edit(kWorkloads, "trainjob-tune", [](json& object) {
-      object["status"]["conditions"] = json::array({{{"type", "Admitted"},
-                                                     {"status", "True"},
-                                                     {"reason", "Admitted"},
-                                                     {"lastTransitionTime", "2026-01-01T11:30:00Z"}}});
+      object["status"]["conditions"] =
+          json::array({condition_at("2026-01-01T11:30:00Z", "Admitted", "True", "Admitted")});
     });
   };
   add_jobset("tune", 2, "1", "2026-01-01T11:00:00Z");
@@ -184,10 +142,8 @@ TEST_CASE("the JobSet of an admitted TrainJob runs, and what somebody adds to it
       CHECK(runs("tune"));
       SUBCASE("once the first has ended") {
         cluster.edit(kJobSets, "tune", [](json& object) {
-          object["status"]["conditions"] = json::array({{{"type", "Completed"},
-                                                         {"status", "True"},
-                                                         {"reason", "AllJobsCompleted"},
-                                                         {"lastTransitionTime", "2026-01-01T11:40:00Z"}}});
+          object["status"]["conditions"] =
+              json::array({condition_at("2026-01-01T11:40:00Z", "Completed", "True", "AllJobsCompleted")});
         });
         cluster.edit(kJobSets, "more", [](json& object) { object["spec"]["suspend"] = false; });
         CHECK(runs("more"));
@@ -210,22 +166,15 @@ TEST_CASE("a Job with a queue of its own hides behind no controller that makes n
     json owners;
   };
   const Row rows[] = {
-      {"a queued Job", owner("batch/v1", "Job", "anchor", "anchor-uid")},
-      {"a JobSet of another group", owner("example.com/v1", "JobSet", "train", "set-uid")},
-      {"a namesake of a JobSet that is gone", owner("jobset.x-k8s.io/v1alpha2", "JobSet", "train", "old-uid")},
+      {"a queued Job", controlled_by(kJobs, "anchor", "anchor-uid")},
+      {"a JobSet of another group", controlled_by("example.com/v1", "JobSet", "train", "train-uid")},
+      {"a namesake of a JobSet that is gone", controlled_by(kJobSets, "train", "old-uid")},
   };
   for (const Row& row : rows) {
     INFO(row.what);
     Parts cluster;
-    cluster.put(kJobs, {{"metadata",
-                         {{"name", "anchor"},
-                          {"namespace", "team-a"},
-                          {"uid", "anchor-uid"},
-                          {"labels", {{"kueue.x-k8s.io/queue-name", "q"}}}}},
-                        {"spec", pods_of(100)}});
-    cluster.edit(kJobs, "train-w-0", [](json& job) {
-      job["metadata"]["labels"] = {{"kueue.x-k8s.io/queue-name", "q"}};
-    });
+    cluster.put(kJobs, "anchor", {{"metadata", {{"labels", kInQueue}}}, {"spec", pods_of(100)}});
+    cluster.edit(kJobs, "train-w-0", [](json& job) { job["metadata"]["labels"] = kInQueue; });
     cluster.owned_by(row.owners);
     cluster.settle(kPart);
     CHECK_FALSE(cluster.runs());
@@ -238,8 +187,8 @@ TEST_CASE("a Job with a queue of its own hides behind no controller that makes n
 TEST_CASE("what a Job asks for must be known before it runs without a queue name") {
   Parts cluster;
   cluster.settings.queues.rules.manage_jobs_without_queue_name = true;
-  cluster.owned_by(owner("jobset.x-k8s.io/v1alpha2", "JobSet", "train", "old-uid"));
-  CHECK(cluster.settle(kPart) == 1);
+  cluster.owned_by(controlled_by(kJobSets, "train", "old-uid"));
+  CHECK(cluster.settle(kPart) == kOneStop);
   CHECK_FALSE(cluster.runs());
 }
 
@@ -247,7 +196,7 @@ TEST_CASE("a job that leaves the queues leaves no Workload behind") {
   Parts cluster;
   cluster.owned_by(json::array());
   cluster.edit(kJobs, "train-w-0", [](json& job) {
-    job["metadata"]["labels"] = {{"kueue.x-k8s.io/queue-name", "q"}};
+    job["metadata"]["labels"] = kInQueue;
     job["spec"]["suspend"] = true;
   });
   cluster.settle(kPart);
@@ -261,7 +210,7 @@ TEST_CASE("a job that leaves the queues leaves no Workload behind") {
   SUBCASE("it runs and keeps the quota until it ends") {
     cluster.edit(kJobs, "train-w-0", [](json& job) { job["spec"]["suspend"] = false; });
     cluster.edit(kJobs, "train-w-0", leave);
-    CHECK(cluster.settle(kPart) == 0);
+    CHECK(cluster.settle(kPart).empty());
     CHECK(cluster.list(kWorkloads).size() == 2);
     cluster.edit(kJobs, "train-w-0", [](json& job) {
       job["status"]["conditions"] =
@@ -273,7 +222,7 @@ TEST_CASE("a job that leaves the queues leaves no Workload behind") {
   SUBCASE("every job is managed, so it stays without a queue") {
     cluster.settings.queues.rules.manage_jobs_without_queue_name = true;
     cluster.edit(kJobs, "train-w-0", leave);
-    CHECK(cluster.settle(kPart) == 1);
+    CHECK(cluster.settle(kPart).size() == 1);
     CHECK(cluster.list(kWorkloads).size() == 2);
     CHECK_FALSE(cluster.list(kWorkloads)[0]["spec"].contains("queueName"));
   }

@@ -9,54 +9,29 @@
 #include "test/reconcilers/job/job_cluster.h"
 
 using namespace muster;
-using namespace muster::reconcilers;
-using muster::test::JobCluster;
-using nlohmann::json;
+using namespace muster::test;
 
 namespace {
 
 const ObjectKey kTrain{&kJobs, "team-a", "train"};
 
-json train_job() {
-  return {{"apiVersion", "batch/v1"},
-          {"kind", "Job"},
-          {"metadata",
-           {{"name", "train"},
-            {"namespace", "team-a"},
-            {"uid", "job-uid"},
-            {"labels", {{"kueue.x-k8s.io/queue-name", "q"}}}}},
-          {"spec",
-           {{"suspend", true},
-            {"parallelism", 3},
-            {"completions", 3},
-            {"template", {{"spec", {{"containers", json::array({{{"name", "main"}, {"image", "app"}}})}}}}}}}};
-}
-
 json condition(const char* type, const char* reason, const char* message = "") {
-  return {{"type", type},
-          {"status", "True"},
-          {"reason", reason},
-          {"message", message},
-          {"lastTransitionTime", "2026-01-01T11:30:00Z"}};
+  return condition_at("2026-01-01T11:30:00Z", type, "True", reason, message);
 }
 
 // A queued Job in a cluster with one flavor; its Workload is made.
 struct Queued : JobCluster {
   Queued() {
-    put(kNamespaces, {{"metadata", {{"name", "team-a"}}}});
-    put(kResourceFlavors, {{"metadata", {{"name", "f"}}}, {"spec", {{"nodeLabels", {{"pool", "a"}}}}}});
-    put(kJobs, train_job());
+    put(kResourceFlavors, "f", {{"spec", {{"nodeLabels", {{"pool", "a"}}}}}});
+    put(kJobs, "train", queued_job(3));
     settle(kTrain);
-    workload = list(kWorkloads).at(0)["metadata"]["name"];
+    workload = names(kWorkloads).at(0);
   }
   void admit() {
     edit(kWorkloads, workload, [](json& object) {
-      object["status"] = {
-          {"admission",
-           {{"clusterQueue", "cq"},
-            {"podSetAssignments", json::array({{{"name", "main"}, {"count", 3}, {"flavors", {{"cpu", "f"}}}}})}}},
-          {"conditions",
-           json::array({condition("QuotaReserved", "QuotaReserved"), condition("Admitted", "Admitted")})}};
+      object["status"] = {{"admission", admission_of(3, {{"cpu", "f"}}, {{"cpu", "3"}})},
+                          {"conditions", json::array({condition("QuotaReserved", "QuotaReserved"),
+                                                      condition("Admitted", "Admitted")})}};
     });
   }
   void evict() {
@@ -78,7 +53,7 @@ TEST_CASE("a job's life takes few writes: its Workload and start and end and far
   cluster.settle(kTrain);
   CHECK(cluster.runs());
   cluster.run();
-  CHECK(cluster.settle(kTrain) == 0);
+  CHECK(cluster.settle(kTrain).empty());
   cluster.edit(kJobs, "train", [](json& job) {
     job["status"] = {{"succeeded", 3}, {"conditions", json::array({condition("Complete", "Done", "all well")})}};
   });
@@ -87,7 +62,7 @@ TEST_CASE("a job's life takes few writes: its Workload and start and end and far
   CHECK_FALSE(cluster.get(kWorkloads, cluster.workload)["metadata"].contains("finalizers"));
   // One more, by the scheduler, admits it: five of the six that a job may cost.
   CHECK(cluster.writes == std::map<std::string, int>{{"jobs", 1}, {"workloads", 2}, {"workloads/status", 1}});
-  CHECK(cluster.settle(kTrain) == 0);
+  CHECK(cluster.settle(kTrain).empty());
 }
 
 TEST_CASE("a Workload whose controller was replaced by what muster does not run is taken back and can be preempted") {
@@ -97,10 +72,9 @@ TEST_CASE("a Workload whose controller was replaced by what muster does not run 
   cluster.run();
   const json owners = cluster.get(kWorkloads, cluster.workload)["metadata"]["ownerReferences"];
   cluster.edit(kWorkloads, cluster.workload, [](json& object) {
-    object["metadata"]["ownerReferences"] = json::array(
-        {{{"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"name", "mine"}, {"uid", "other"}, {"controller", true}}});
+    object["metadata"]["ownerReferences"] = controlled_by("v1", "ConfigMap", "mine", "other");
   });
-  CHECK(cluster.reconcile(kTrain).writes.size() == 1);
+  CHECK(cluster.step(kTrain).size() == 1);
   CHECK(cluster.get(kWorkloads, cluster.workload)["metadata"]["ownerReferences"] == owners);
   cluster.settle(kTrain);
   CHECK(cluster.runs());
@@ -115,13 +89,10 @@ TEST_CASE("a Workload of another controller that was not made for the job is lef
     cluster.edit(kWorkloads, cluster.workload, [&](json& object) {
       json& metadata = object["metadata"];
       metadata["labels"]["kueue.x-k8s.io/job-uid"] = by_another_job ? "job-uid" : "another";
-      metadata["ownerReferences"] = json::array({{{"apiVersion", by_another_job ? "batch/v1" : "v1"},
-                                                  {"kind", by_another_job ? "Job" : "ConfigMap"},
-                                                  {"name", "mine"},
-                                                  {"uid", "other"},
-                                                  {"controller", true}}});
+      metadata["ownerReferences"] =
+          by_another_job ? controlled_by(kJobs, "mine", "other") : controlled_by("v1", "ConfigMap", "mine", "other");
     });
-    CHECK(cluster.reconcile(kTrain).writes.empty());
+    CHECK(cluster.step(kTrain).empty());
   }
 }
 
@@ -135,18 +106,18 @@ TEST_CASE("an evicted job is stopped and restored whatever step a crash comes af
   // Every plan is one write from what is stored, which is what a new process would do.
   for (int step = 0; step < 2; ++step) {
     INFO("step ", step);
-    CHECK(cluster.reconcile(kTrain).writes.size() == 1);
+    CHECK(cluster.step(kTrain).size() == 1);
     CHECK_FALSE(cluster.runs());
     // Its pods still run, so its quota stays.
     CHECK(cluster.get(kWorkloads, cluster.workload)["status"].contains("admission"));
   }
   // Kubernetes would refuse the template.
-  CHECK(cluster.settle(kTrain) == 0);
-  cluster.edit(kJobs, "train", [](json& job) { job["status"]["active"] = 0; });
-  CHECK(cluster.reconcile(kTrain).writes.size() == 1);
+  CHECK(cluster.settle(kTrain).empty());
+  cluster.stop_pods("train");
+  CHECK(cluster.step(kTrain) == Texts{"patch jobs/train"});
   CHECK(cluster.get(kJobs, "train")["spec"]["template"]["spec"] == before["template"]["spec"]);
   CHECK(cluster.events.back().note == "room");
-  CHECK(cluster.settle(kTrain) == 1);
+  CHECK(cluster.settle(kTrain) == Texts{"status workloads/" + cluster.workload});
   CHECK_FALSE(cluster.get(kWorkloads, cluster.workload)["status"].contains("admission"));
 }
 
@@ -162,7 +133,7 @@ TEST_CASE("an admission that seems to begin in the future neither adds nor takes
   });
   cluster.evict();
   cluster.settle(kTrain);
-  cluster.edit(kJobs, "train", [](json& job) { job["status"]["active"] = 0; });
+  cluster.stop_pods("train");
   cluster.settle(kTrain);
   const json status = cluster.get(kWorkloads, cluster.workload)["status"];
   CHECK_FALSE(status.contains("admission"));
@@ -175,11 +146,11 @@ TEST_CASE("a stop that was interrupted is completed although the Workload is adm
   cluster.settle(kTrain);
   cluster.run();
   cluster.evict();
-  cluster.reconcile(kTrain);
+  cluster.step(kTrain);
   cluster.admit();
   cluster.settle(kTrain);
   CHECK_FALSE(cluster.runs());
-  cluster.edit(kJobs, "train", [](json& job) { job["status"]["active"] = 0; });
+  cluster.stop_pods("train");
   cluster.settle(kTrain);
   CHECK(cluster.runs());
   CHECK(cluster.get(kJobs, "train")["metadata"].value("annotations", json::object()).empty());
@@ -188,7 +159,7 @@ TEST_CASE("a stop that was interrupted is completed although the Workload is adm
 TEST_CASE("a job without an admitted Workload does not run") {
   Queued cluster;
   cluster.edit(kJobs, "train", [](json& job) { job["spec"]["suspend"] = false; });
-  CHECK(cluster.settle(kTrain) == 1);
+  CHECK(cluster.settle(kTrain) == Texts{"patch jobs/train"});
   CHECK_FALSE(cluster.runs());
 }
 
@@ -213,7 +184,7 @@ TEST_CASE("an elastic job that grows is stopped and queued again and one that sh
   resize(5);
   CHECK_FALSE(cluster.runs());
   CHECK(cluster.get(kWorkloads, cluster.workload)["status"].contains("admission"));
-  cluster.edit(kJobs, "train", [](json& job) { job["status"]["active"] = 0; });
+  cluster.stop_pods("train");
   cluster.settle(kTrain);
   const json workloads = cluster.list(kWorkloads);
   REQUIRE(workloads.size() == 1);
@@ -281,7 +252,7 @@ TEST_CASE("an elastic job does not run before it is admitted") {
 }
 
 TEST_CASE("a job is started without the gate that Kueue gave to the pods of elastic jobs") {
-  json object = train_job();
+  json object = queued_job(1);
   object["spec"]["template"]["spec"]["schedulingGates"] = {{{"name", "kueue.x-k8s.io/elastic-job"}},
                                                            {{"name", "example.com/licence"}}};
   const TypedObject job = read_object(kJobs, object);
@@ -355,30 +326,25 @@ TEST_CASE("jobs that are nobody's business get no Workload") {
   for (const Row& row : rows) {
     INFO(row.name);
     JobCluster cluster;
-    cluster.put(kNamespaces, {{"metadata", {{"name", "team-a"}}}});
-    json job = train_job();
+    json job = queued_job(3);
     row.change(cluster, job);
-    cluster.put(kJobs, job);
-    CHECK(cluster.settle(kTrain) == 0);
+    cluster.put(kJobs, "train", job);
+    CHECK(cluster.settle(kTrain).empty());
     CHECK(cluster.list(kWorkloads).empty());
   }
 }
 
 TEST_CASE("a job waits for its priority class and is told which one") {
   JobCluster cluster;
-  cluster.put(kNamespaces, {{"metadata", {{"name", "team-a"}}}});
-  json job = train_job();
+  json job = queued_job(3);
   job["metadata"]["labels"]["kueue.x-k8s.io/priority-class"] = "high";
-  cluster.put(kJobs, job);
-  CHECK(cluster.settle(kTrain) == 0);
+  cluster.put(kJobs, "train", job);
+  CHECK(cluster.settle(kTrain).empty());
   REQUIRE(cluster.events.size() == 1);
   CHECK(cluster.events[0].reason == "WorkloadPriorityClassNotFound");
-  const json high = {{"metadata", {{"name", "high"}}}, {"value", 7}};
-  cluster.put(kWorkloadPriorityClasses, high);
-  std::vector<ObjectKey> keys;
-  job_workload_reconciler.requests_for(cluster.state, read_object(kWorkloadPriorityClasses, high), keys);
-  REQUIRE(keys.size() == 1);
-  CHECK(keys[0] == kTrain);
-  CHECK(cluster.settle(kTrain) == 1);
+  cluster.concerned.clear();
+  cluster.put(kWorkloadPriorityClasses, "high", {{"value", 7}});
+  CHECK(cluster.concerned == std::vector<ObjectKey>{kTrain});
+  CHECK(cluster.settle(kTrain).size() == 1);
   CHECK(cluster.list(kWorkloads)[0]["spec"]["priority"] == 7);
 }

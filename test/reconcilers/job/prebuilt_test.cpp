@@ -19,45 +19,25 @@ json stored_job() {
                           {"terminationMessagePolicy", "File"},
                           {"ports", {{{"containerPort", 80}, {"protocol", "TCP"}}}},
                           {"resources", json::object()}};
-  return {{"metadata",
-           {{"name", "train"},
-            {"namespace", "team-a"},
-            {"uid", "job-uid"},
-            {"labels", {{"kueue.x-k8s.io/queue-name", "lq"}}},
-            {"annotations", {{"kueue.x-k8s.io/prebuilt-workload-name", "mine"}}}}},
-          {"spec",
-           {{"parallelism", 1},
-            {"completions", 1},
-            {"suspend", true},
-            {"template", {{"spec", {{"containers", {container}}}}}}}}};
+  json job = queued_job(1);
+  job["metadata"]["annotations"] = {{"kueue.x-k8s.io/prebuilt-workload-name", "mine"}};
+  job["spec"]["template"]["spec"]["containers"] = json::array({container});
+  return job;
 }
 
 json written_workload(const json& container_patch = json::object(), int count = 1) {
   json container = {{"name", "main"}, {"image", "registry.example/train"}, {"ports", {{{"containerPort", 80}}}}};
   container.merge_patch(container_patch);
-  const json owner = {
-      {"apiVersion", "batch/v1"}, {"kind", "Job"}, {"name", "train"}, {"uid", "job-uid"}, {"controller", true}};
-  return {
-      {"metadata", {{"name", "mine"}, {"namespace", "team-a"}, {"uid", "w"}, {"ownerReferences", {owner}}}},
-      {"spec",
-       {{"queueName", "lq"},
-        {"podSets", {{{"name", "main"}, {"count", count}, {"template", {{"spec", {{"containers", {container}}}}}}}}}}},
-      {"status", json::object()}};
+  json workload = workload_of(count, {{"spec", {{"containers", {container}}}}}, {{"queueName", "q"}});
+  workload["metadata"]["ownerReferences"] = controlled_by(kJobs, "train", "job-uid");
+  return workload;
 }
 
 JobCluster cluster_with(const json& workload) {
   JobCluster cluster;
-  cluster.put(kNamespaces, {{"metadata", {{"name", "team-a"}}}});
-  cluster.put(kJobs, stored_job());
-  cluster.put(kWorkloads, workload);
+  cluster.put(kJobs, "train", stored_job());
+  cluster.put(kWorkloads, "mine", workload);
   return cluster;
-}
-
-std::string said(const JobCluster& cluster, std::string_view reason) {
-  for (const ObjectEvent& event : cluster.events) {
-    if (event.reason == reason) return event.note;
-  }
-  return "";
 }
 
 const ObjectKey kJob{&kJobs, "team-a", "train"};
@@ -68,7 +48,7 @@ TEST_CASE("prebuilt: what the API server fills in for pods may be left out") {
   JobCluster cluster = cluster_with(written_workload());
   cluster.settle(kJob);
   CHECK_FALSE(cluster.state.workload("team-a", "mine")->finished());
-  CHECK(said(cluster, "PrebuiltWorkloadOutOfSync").empty());
+  CHECK(cluster.count_events("PrebuiltWorkloadOutOfSync") == 0);
 }
 
 TEST_CASE("prebuilt: one that does not suit is told on the job with the field that differs") {
@@ -88,7 +68,7 @@ TEST_CASE("prebuilt: one that does not suit is told on the job with the field th
     JobCluster cluster = cluster_with(row.workload);
     cluster.settle(kJob);
     CHECK(cluster.state.workload("team-a", "mine")->finished());
-    const std::string note = said(cluster, "PrebuiltWorkloadOutOfSync");
+    const std::string note = cluster.note_of("PrebuiltWorkloadOutOfSync");
     INFO(note);
     CHECK(note.find(row.field) != std::string::npos);
   }
@@ -100,6 +80,6 @@ TEST_CASE("prebuilt: one that another job controls is told on the job") {
   taken["metadata"]["ownerReferences"][0]["uid"] = "other-uid";
   JobCluster cluster = cluster_with(taken);
   cluster.settle(kJob);
-  CHECK(said(cluster, "PrebuiltWorkloadTaken").find("Workload team-a/mine belongs to Job other") == 0);
+  CHECK(cluster.note_of("PrebuiltWorkloadTaken").starts_with("Warning: Workload team-a/mine belongs to Job other"));
   CHECK_FALSE(cluster.state.workload("team-a", "mine")->finished());
 }

@@ -8,8 +8,7 @@
 
 using namespace muster;
 using namespace muster::reconcilers;
-using muster::test::train_jobset;
-using nlohmann::json;
+using namespace muster::test;
 
 namespace {
 
@@ -35,7 +34,7 @@ TEST_CASE("jobset child: it is the JobSet's and otherwise what the template says
   const json job = first_job(object);
   CHECK(job["metadata"]["ownerReferences"] == json::array({kOwner}));
   CHECK(job["metadata"]["name"] == "train-driver-0");
-  CHECK(job["metadata"]["namespace"] == muster::test::kNs);
+  CHECK(job["metadata"]["namespace"] == kNs);
   CHECK(job["metadata"]["labels"]["team"] == "a");
   CHECK(job["metadata"]["labels"]["jobset.sigs.k8s.io/job-index"] == "0");
   CHECK(job["spec"]["suspend"] == true);

@@ -9,11 +9,7 @@
 
 using namespace muster;
 using namespace muster::reconcilers;
-using muster::test::JobSetCluster;
-using muster::test::kNs;
-using muster::test::train_jobset;
-using nlohmann::json;
-using Texts = std::vector<std::string>;
+using namespace muster::test;
 
 namespace {
 
@@ -104,7 +100,7 @@ TEST_CASE("jobset claims: one of somebody else is used and the user is told if i
                     {{"metadata", {{"name", "data-train"}, {"labels", {{kJobSetNameKey, "train"}}}}}});
       } else {
         cluster.state.note_taken({&kPersistentVolumeClaims, kNs, "data-train"},
-                                 cluster.now.monotonic + std::chrono::minutes(1));
+                                 cluster.now().monotonic + std::chrono::minutes(1));
       }
       const Texts writes = cluster.settle();
       CHECK(std::count(writes.begin(), writes.end(), "create persistentvolumeclaims/data-train") == 0);
@@ -137,7 +133,7 @@ TEST_CASE("jobset claims: a finished JobSet makes none") {
   cluster.settle();
   cluster.run_all();
   cluster.settle();
-  for (const std::string& job : cluster.jobs()) cluster.complete(job);
+  cluster.complete_all();
   cluster.settle();
   cluster.vanish(kPersistentVolumeClaims, "data-train");
   CHECK(cluster.settle().empty());

@@ -9,10 +9,7 @@
 using namespace muster;
 using namespace muster::reconcilers;
 using namespace std::chrono_literals;
-using muster::test::JobSetCluster;
-using muster::test::running;
-using muster::test::Texts;
-using nlohmann::json;
+using namespace muster::test;
 
 TEST_CASE("jobset: it completes when the Jobs have and is done with") {
   JobSetCluster cluster = running();
@@ -60,11 +57,11 @@ TEST_CASE("jobset: without a failure policy a failed Job fails it") {
 
 TEST_CASE("jobset: a finished one is deleted when its time to live is over") {
   JobSetCluster cluster = running({{"ttlSecondsAfterFinished", 60}});
-  for (const std::string& name : cluster.jobs()) cluster.complete(name);
+  cluster.complete_all();
   CHECK(cluster.settle() == Texts{"status jobsets/train"});
   const Plan waiting = cluster.reconcile();
   REQUIRE(waiting.again_at.has_value());
-  CHECK(*waiting.again_at == cluster.now.wall + 60s);
+  CHECK(*waiting.again_at == cluster.now().wall + 60s);
   cluster.pass(59s);
   CHECK(cluster.reconcile().writes.empty());
   cluster.pass(1s);
@@ -80,7 +77,7 @@ TEST_CASE("jobset: its end is measured once") {
   for (const bool success : {true, false}) {
     JobSetCluster cluster = running();
     if (success) {
-      for (const std::string& name : cluster.jobs()) cluster.complete(name);
+      cluster.complete_all();
     } else {
       cluster.fail("train-driver-0");
     }

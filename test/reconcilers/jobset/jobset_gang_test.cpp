@@ -9,13 +9,9 @@
 #include "test/reconcilers/jobset/jobset_cluster.h"
 
 using namespace muster;
-using muster::test::JobSetCluster;
-using muster::test::train_jobset;
-using nlohmann::json;
+using namespace muster::test;
 
 namespace {
-
-using Texts = std::vector<std::string>;
 
 // The workers have a barrier, as the webhook makes it.
 json gang(const char* on_timeout, const json& labels = json::object()) {

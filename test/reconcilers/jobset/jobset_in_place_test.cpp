@@ -10,6 +10,7 @@
 
 using namespace muster;
 using namespace muster::reconcilers;
+using muster::test::controlled_by;
 using muster::test::JobSetCluster;
 using muster::test::Texts;
 using muster::test::train_jobset;
@@ -42,11 +43,7 @@ struct InPlaceCluster : JobSetCluster {
     put(kInPlacePods, {{"metadata",
                         {{"name", name},
                          {"labels", {{"jobset.sigs.k8s.io/jobset-name", "train"}}},
-                         {"ownerReferences", json::array({{{"apiVersion", "batch/v1"},
-                                                           {"kind", "Job"},
-                                                           {"name", job["metadata"]["name"]},
-                                                           {"uid", job["metadata"]["uid"]},
-                                                           {"controller", true}}})}}},
+                         {"ownerReferences", controlled_by(kJobs, job["metadata"]["name"], job["metadata"]["uid"])}}},
                        {"status", {{"phase", "Running"}}}});
   }
   void report(const std::string& pod, const std::string& attempt) {

@@ -13,9 +13,7 @@
 
 using namespace muster;
 using namespace muster::reconcilers;
-using muster::test::JobSetCluster;
-using muster::test::train_jobset;
-using nlohmann::json;
+using namespace muster::test;
 
 namespace {
 

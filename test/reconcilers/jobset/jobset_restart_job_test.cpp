@@ -9,10 +9,7 @@
 
 using namespace muster;
 using namespace muster::reconcilers;
-using muster::test::JobSetCluster;
-using muster::test::train_jobset;
-using nlohmann::json;
-using Texts = std::vector<std::string>;
+using namespace muster::test;
 
 namespace {
 
@@ -69,7 +66,7 @@ TEST_CASE("jobset restart of one job: the failed Job is made again and the other
   CHECK(json{cluster.get(kJobs, "train-driver-0"), cluster.get(kJobs, "train-workers-0")} == others);
   cluster.run("train-workers-1");
   cluster.settle();
-  for (const std::string& job : cluster.jobs()) cluster.complete(job);
+  cluster.complete_all();
   cluster.settle();
   CHECK(cluster.condition("Completed") == "True AllJobsCompleted");
   CHECK(entry(cluster, "workers")["jobRestarts"] == json{0, 1});
@@ -199,7 +196,7 @@ TEST_CASE("jobset restart of one job: which Jobs belong to the present attempt")
                                                     {"controller", true}}})}}}};
     job["metadata"]["labels"].update(row.labels);
     cluster.put(kJobs, job);
-    const JobSetAttempt run = jobs_of(*cluster.state.jobset(test::kNs, "train"), cluster.state);
+    const JobSetAttempt run = jobs_of(*cluster.state.jobset(kNs, "train"), cluster.state);
     CHECK(run.older.size() == (row.old ? 1 : 0));
     CHECK(run.active.size() == (row.old ? 0 : 1));
   }

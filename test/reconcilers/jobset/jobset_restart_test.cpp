@@ -9,12 +9,7 @@
 
 using namespace muster;
 using namespace std::chrono_literals;
-using muster::test::JobSetCluster;
-using muster::test::kCreateAll;
-using muster::test::restarting;
-using muster::test::running;
-using muster::test::Texts;
-using nlohmann::json;
+using namespace muster::test;
 
 TEST_CASE("jobset: it restarts as often as it may and then fails") {
   JobSetCluster cluster = running(restarting(1));
@@ -94,7 +89,7 @@ TEST_CASE("jobset: a restart is a condition until all Jobs are ready or the JobS
   CHECK(failed.condition("RestartingJobSet") == "False JobSetFailed");
 
   JobSetCluster completed = restarted({{"maxRestarts", 1}});
-  for (const std::string& name : completed.jobs()) completed.complete(name);
+  completed.complete_all();
   completed.settle();
   CHECK(completed.condition("RestartingJobSet") == "False JobSetCompleted");
 

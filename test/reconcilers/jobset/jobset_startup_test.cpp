@@ -6,13 +6,9 @@
 #include "test/reconcilers/jobset/jobset_cluster.h"
 
 using namespace muster;
-using muster::test::JobSetCluster;
-using muster::test::train_jobset;
-using nlohmann::json;
+using namespace muster::test;
 
 namespace {
-
-using Texts = std::vector<std::string>;
 
 const Texts kCreateDriver = {"create services/train", "create jobs/train-driver-0"};
 const Texts kCreateWorkers = {"create jobs/train-workers-0", "create jobs/train-workers-1"};
@@ -40,12 +36,6 @@ void stop_pods(JobSetCluster& cluster) {
   for (const std::string& name : cluster.jobs()) cluster.job_status(name, {{"active", 0}, {"ready", 0}});
 }
 
-std::string reasons(const JobSetCluster& cluster) {
-  std::string text;
-  for (const ObjectEvent& event : cluster.events) text += (text.empty() ? "" : " ") + event.reason;
-  return text;
-}
-
 }  // namespace
 
 TEST_CASE("jobset startup: InOrder starts one replicated job after the other") {
@@ -61,8 +51,8 @@ TEST_CASE("jobset startup: InOrder starts one replicated job after the other") {
   CHECK(cluster.condition("StartupPolicyCompleted") == "True InOrderStartupPolicyCompleted");
   CHECK(cluster.condition("StartupPolicyInProgress") == "False InOrderStartupPolicyInProgress");
   CHECK(cluster.counts("workers") == "active=2 ready=2");
-  CHECK(cluster.status_writes == 2);
-  CHECK(reasons(cluster) == "InOrderStartupPolicyInProgress InOrderStartupPolicyCompleted");
+  CHECK(cluster.status_writes() == 2);
+  CHECK(cluster.event_reasons() == Texts{"InOrderStartupPolicyInProgress", "InOrderStartupPolicyCompleted"});
 }
 
 TEST_CASE("jobset startup: a completed InOrder start is not undone by a pod that fails later") {
@@ -133,7 +123,7 @@ TEST_CASE("jobset startup: a suspended one has suspended Jobs and says so once")
   for (const std::string& name : cluster.jobs()) CHECK(cluster.get(kJobs, name)["spec"]["suspend"] == true);
   CHECK(cluster.condition("Suspended") == "True SuspendedJobs");
   CHECK(cluster.counts("workers") == "suspended=2");
-  CHECK(reasons(cluster) == "SuspendedJobs");
+  CHECK(cluster.event_reasons() == Texts{"SuspendedJobs"});
 }
 
 TEST_CASE("jobset startup: dependents are not made while it is suspended") {
@@ -170,7 +160,7 @@ TEST_CASE("jobset startup: suspend stops what is unfinished and resume starts it
                                          "patch jobs/train-driver-0", "patch jobs/train-workers-1"}));
   CHECK(cluster.condition("Suspended") == "False ResumeJobs");
   CHECK(cluster.get(kJobs, "train-driver-0")["spec"]["suspend"] == false);
-  CHECK(reasons(cluster) == "SuspendedJobs ResumeJobs");
+  CHECK(cluster.event_reasons() == Texts{"SuspendedJobs", "ResumeJobs"});
 }
 
 TEST_CASE("jobset startup: InOrder resumes one replicated job after the other") {

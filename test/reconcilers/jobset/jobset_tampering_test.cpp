@@ -3,24 +3,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include "test/reconcilers/jobset/jobset_cluster.h"
+#include "test/reconcilers/jobset/running_jobset.h"
 
 using namespace muster;
 using namespace muster::reconcilers;
-using muster::test::JobSetCluster;
-using nlohmann::json;
+using namespace muster::test;
 
 namespace {
-
-using Texts = std::vector<std::string>;
-
-JobSetCluster running() {
-  JobSetCluster cluster;
-  cluster.settle();
-  cluster.run_all();
-  cluster.settle();
-  return cluster;
-}
 
 // A Job that names the JobSet as its controller.
 json stranger() {
@@ -30,11 +19,7 @@ json stranger() {
              {{"jobset.sigs.k8s.io/replicatedjob-name", "workers"},
               {"jobset.sigs.k8s.io/job-index", "7"},
               {"jobset.sigs.k8s.io/restart-attempt", "0"}}},
-            {"ownerReferences", json::array({{{"apiVersion", "jobset.x-k8s.io/v1alpha2"},
-                                              {"kind", "JobSet"},
-                                              {"name", "train"},
-                                              {"uid", "train-uid"},
-                                              {"controller", true}}})}}},
+            {"ownerReferences", controlled_by(kJobSets, "train", "train-uid")}}},
           {"spec", {{"parallelism", 50}}}};
 }
 

@@ -11,22 +11,12 @@
 using namespace muster;
 using namespace muster::reconcilers;
 using namespace std::chrono_literals;
-using muster::test::JobSetCluster;
-using muster::test::kCreateAll;
-using muster::test::kNs;
-using muster::test::running;
-using muster::test::Texts;
-using muster::test::train_jobset;
-using nlohmann::json;
+using namespace muster::test;
 
 namespace {
 
 void own_by(json& job, const char* jobset, const char* uid) {
-  job["metadata"]["ownerReferences"] = json::array({{{"apiVersion", "jobset.x-k8s.io/v1alpha2"},
-                                                     {"kind", "JobSet"},
-                                                     {"name", jobset},
-                                                     {"uid", uid},
-                                                     {"controller", true}}});
+  job["metadata"]["ownerReferences"] = controlled_by(kJobSets, jobset, uid);
 }
 
 }  // namespace
@@ -96,7 +86,7 @@ TEST_CASE("jobset: what is planned first in each situation") {
       {"a foreign Service that muster cannot see is tolerated",
        json::object(),
        [](JobSetCluster& cluster) {
-         cluster.state.note_taken({&kServices, kNs, "train"}, cluster.now.monotonic + 1min);
+         cluster.state.note_taken({&kServices, kNs, "train"}, cluster.now().monotonic + 1min);
        },
        {"create jobs/train-driver-0", "create jobs/train-workers-0", "create jobs/train-workers-1"}},
       {"Jobs that a deleted namesake has left behind are waited for",
@@ -157,7 +147,7 @@ TEST_CASE("jobset: from creation until all pods run one status write is enough")
   CHECK(cluster.settle() == Texts{"status jobsets/train"});
   CHECK(cluster.counts("driver") == "active=1 ready=1");
   CHECK(cluster.counts("workers") == "active=2 ready=2");
-  CHECK(cluster.status_writes == 1);
+  CHECK(cluster.status_writes() == 1);
   CHECK(cluster.events.empty());
 }
 
@@ -298,21 +288,21 @@ TEST_CASE("jobset: what the API server refuses to create is told on the JobSet")
 
 TEST_CASE("jobset: one Job that is refused does not hold back the others or the status") {
   JobSetCluster cluster;
-  cluster.state.note_refused({&kJobs, kNs, "train-workers-1"}, cluster.now.monotonic);
+  cluster.state.note_refused({&kJobs, kNs, "train-workers-1"}, cluster.now().monotonic);
   CHECK(cluster.settle() ==
         Texts{"create services/train", "create jobs/train-driver-0", "create jobs/train-workers-0"});
   const Plan plan = cluster.reconcile();
   REQUIRE(plan.again_at.has_value());
-  CHECK(*plan.again_at == cluster.now.wall + 1s);
+  CHECK(*plan.again_at == cluster.now().wall + 1s);
   cluster.run("train-driver-0");
   cluster.run("train-workers-0");
   cluster.pass(3s);
-  cluster.state.note_refused({&kJobs, kNs, "train-workers-1"}, cluster.now.monotonic);
+  cluster.state.note_refused({&kJobs, kNs, "train-workers-1"}, cluster.now().monotonic);
   for (int tries = 0; cluster.counts("driver") != "active=1 ready=1"; ++tries) {
     REQUIRE(tries < 3);
     const Plan next = cluster.reconcile();
     cluster.apply(next);
-    if (next.again_at) cluster.pass(*next.again_at - cluster.now.wall);
+    if (next.again_at) cluster.pass(*next.again_at - cluster.now().wall);
   }
   CHECK(cluster.counts("workers") == "active=1 ready=1");
 }

@@ -1,16 +1,9 @@
 // A JobSet whose Jobs all exist and run.
 #pragma once
 
-#include <nlohmann/json.hpp>
-#include <string>
-#include <vector>
-
 #include "test/reconcilers/jobset/jobset_cluster.h"
 
 namespace muster::test {
-
-using nlohmann::json;
-using Texts = std::vector<std::string>;
 
 inline const Texts kCreateAll = {"create services/train", "create jobs/train-driver-0", "create jobs/train-workers-0",
                                  "create jobs/train-workers-1"};
@@ -22,7 +15,7 @@ inline JobSetCluster running(json spec = json::object()) {
   cluster.run_all();
   cluster.settle();
   cluster.events.clear();
-  cluster.status_writes = 0;
+  cluster.writes.clear();
   return cluster;
 }
 

@@ -29,7 +29,7 @@ namespace {
 
 JobCluster pods_of(const json& input) {
   JobCluster cluster = cluster_of_pods(input);
-  cluster.reconciler = &pod_workload_reconciler;
+  cluster.reconcilers = {&pod_workload_reconciler};
   return cluster;
 }
 
@@ -43,8 +43,8 @@ void with_pods(const JobCluster& cluster, const json& input, Use use) {
   for (const json& pod : array_at(input, {"pods"}))
     pods.push_back(cluster.state.queued_pod("team-a", string_at(pod, {"metadata", "name"})));
   if (group_in(input).empty()) pods.resize(1);
-  const ReconcileContext context{cluster.state, cluster.decisions, cluster.settings, cluster.now};
-  with_context(jobs::make_pod_group(std::move(pods), group_in(input), context.queues().rules, cluster.now.wall),
+  const ReconcileContext context = cluster.context();
+  with_context(jobs::make_pod_group(std::move(pods), group_in(input), context.queues().rules, context.now.wall),
                context, use);
 }
 
@@ -69,9 +69,20 @@ bool goes_on(const Plan& plan, bool single) {
   });
 }
 
+// The API server of the recordings gave a pod no time to end.
+void end_grace(JobCluster& cluster, const Plan& plan) {
+  for (const Write& write : plan.writes) {
+    if (write.target.type->plural != kQueuedPods.plural || cluster.get(kQueuedPods, write.target.name).is_null())
+      continue;
+    cluster.edit(kQueuedPods, write.target.name,
+                 [](json& pod) { pod["metadata"].erase("deletionGracePeriodSeconds"); });
+  }
+}
+
 void run_pod_pass(JobCluster& cluster, const ObjectKey& key) {
   for (int plans = 0; plans < 8; ++plans) {
-    const Plan plan = cluster.reconcile(key);
+    const Plan plan = cluster.carried_out(key);
+    end_grace(cluster, plan);
     // A Workload that is finished by the pass has no finalizer after it either.
     if (!goes_on(plan, key.type->plural == kQueuedPods.plural)) return;
   }
@@ -125,7 +136,7 @@ void check_pod_reconcile(const json& input, json output) {
   check_pods(cluster, input, output["pods"], stopped);
   CHECK(comparable_workloads(cluster.list(kWorkloads)) == comparable_workloads(output["workloads"]));
   CHECK(sorted(events) == sorted(output["events"]));
-  for (int plans = 0; plans < 6 && !stopped.empty(); ++plans) cluster.reconcile({&kPodGroups, "team-a", group});
+  for (int plans = 0; plans < 6 && !stopped.empty(); ++plans) cluster.step({&kPodGroups, "team-a", group});
   for (const std::string& name : stopped)
     CHECK(cluster.get(kQueuedPods, name)["metadata"].contains("deletionTimestamp"));
 }
@@ -202,8 +213,9 @@ void check_pod_start(const json& input, const json& output) {
         errors.insert(patch.error().message);
         continue;
       }
-      CHECK(cluster.carry_out(
-          {.verb = Verb::kPatch, .target = key_of(kQueuedPods, pod->meta), .body = with_version(pod->meta, *patch)}));
+      cluster.apply(Plan{.writes = {{.verb = Verb::kPatch,
+                                     .target = key_of(kQueuedPods, pod->meta),
+                                     .body = with_version(pod->meta, *patch)}}});
       ++started;
     }
   });
@@ -224,8 +236,8 @@ void check_pod_stop(const json& input, const json& output) {
       const Step step = stop_pods(context, which, reason, input["message"], plan);
       CHECK((step == Step::kContinue) == plan.writes.empty());
     });
+    cluster.apply(plan);
     for (const Write& write : plan.writes) {
-      CHECK(cluster.carry_out(write));
       if (write.verb == Verb::kDelete) stopped.push_back(write.target.name);
     }
   }

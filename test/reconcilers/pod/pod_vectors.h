@@ -37,13 +37,9 @@ inline json usual_objects() {
 
 // The cluster of a line, without what it is about.
 inline JobCluster cluster_of_pods(const json& input) {
-  JobCluster cluster;
-  cluster.settings = settings_of(object_at(input, {"config"}));
+  JobCluster cluster(settings_of(object_at(input, {"config"})), kRecordedServer);
   cluster.settings.queues.rules.feature_gates = input.value("featureGates", std::map<std::string, bool, std::less<>>());
-  cluster.put(kNamespaces,
-              {{"apiVersion", "v1"},
-               {"kind", "Namespace"},
-               {"metadata", {{"name", "team-a"}, {"labels", {{"kubernetes.io/metadata.name", "team-a"}}}}}});
+  cluster.put(kNamespaces, kNs, {{"metadata", {{"labels", {{"kubernetes.io/metadata.name", kNs}}}}}});
   for (const json& object : usual_objects()) cluster.put(type_of_json(object), object);
   for (const json& workload : array_at(input, {"workloads"})) cluster.put(kWorkloads, workload);
   for (json pod : array_at(input, {"pods"})) {
@@ -82,15 +78,6 @@ inline void check_pods(const JobCluster& cluster, const json& input, const json&
     expected.merge_patch(out["mergePatch"]);
     CHECK(comparable_pod(ours) == comparable_pod(expected));
   }
-}
-
-inline json print_events(const std::vector<ObjectEvent>& events) {
-  json list = json::array();
-  for (const ObjectEvent& event : events) {
-    list.push_back(
-        {{"object", event.regarding.name}, {"type", event.type}, {"reason", event.reason}, {"message", event.note}});
-  }
-  return list;
 }
 
 inline json sorted(json list) {

@@ -4,14 +4,11 @@
 
 using namespace muster;
 using namespace muster::reconcilers;
-using muster::test::kInUse;
-using muster::test::QueueCluster;
-using nlohmann::json;
+using namespace muster::test;
 using std::chrono::seconds;
 
 namespace {
 
-using Texts = std::vector<std::string>;
 const ObjectKey kCq = QueueCluster::key(kClusterQueues, "cq");
 const ObjectKey kLq = QueueCluster::key(kLocalQueues, "lq");
 
@@ -84,7 +81,7 @@ TEST_CASE("a ClusterQueue follows its flavors and checks when they come and go")
   cluster.settle_concerned();
   CHECK(cluster.condition_of(kClusterQueues, "cq", "Active") == "True Ready");
   CHECK(cluster.condition_of(kLocalQueues, "lq", "Active") == "True Ready");
-  cluster.remove(kResourceFlavors, "f1");
+  cluster.vanish(kResourceFlavors, "f1");
   cluster.settle_concerned();
   CHECK(cluster.condition_of(kClusterQueues, "cq", "Active") == "False FlavorNotFound");
   CHECK(cluster.condition_of(kLocalQueues, "lq", "Active") == "False ClusterQueueIsInactive");
@@ -119,7 +116,7 @@ TEST_CASE("a LocalQueue says whether it takes Workloads") {
   CHECK(cluster.condition_of(kLocalQueues, "lq", "Active") == "False Stopped");
   CHECK(message_of(cluster, kLocalQueues, "lq") == "LocalQueue is stopped");
   cluster.patch(kLocalQueues, "lq", {{"spec", {{"stopPolicy", "None"}}}});
-  cluster.remove(kClusterQueues, "cq");
+  cluster.vanish(kClusterQueues, "cq");
   cluster.settle_concerned();
   CHECK(cluster.condition_of(kLocalQueues, "lq", "Active") == "False ClusterQueueDoesNotExist");
   // There is nothing to count by, and no list of nothing.
@@ -161,7 +158,7 @@ TEST_CASE("queues show what waits and what is reserved and used and borrowed") {
   cluster.patch(kWorkloads, "big", {{"status", {{"conditions", conditions}}}});
   cluster.step(kCq);
   CHECK(cluster.status(kClusterQueues, "cq")["flavorsUsage"] == usage("0", "0"));
-  for (const char* name : {"waits", "off", "big", "reserves"}) cluster.remove(kWorkloads, name);
+  for (const char* name : {"waits", "off", "big", "reserves"}) cluster.vanish(kWorkloads, name);
   cluster.step(kCq);
   CHECK(cluster.status(kClusterQueues, "cq")["flavorsReservation"] == usage("0", "0"));
   CHECK(cluster.state.queue_counts().of_cluster_queue("cq") == state::QueueCounts());
@@ -273,14 +270,14 @@ TEST_CASE("queues and what they name can be deleted in any order and all go") {
     cluster.put(kWorkloads, "wl", QueueCluster::workload(json::object(), status));
     cluster.settle_concerned();
     for (const size_t i : order) {
-      cluster.ask_to_go(*objects[i].first, objects[i].second);
+      cluster.remove(*objects[i].first, objects[i].second);
       cluster.settle_concerned();
     }
     // What an admitted Workload stands on stays until it is done.
     CHECK_FALSE(cluster.get(kClusterQueues, "cq").is_null());
     CHECK_FALSE(cluster.get(kResourceFlavors, "f1").is_null());
     CHECK(cluster.condition_of(kClusterQueues, "cq", "Active") == "False Terminating");
-    cluster.remove(kWorkloads, "wl");
+    cluster.vanish(kWorkloads, "wl");
     cluster.settle_concerned();
     for (const auto& [type, object] : objects) CHECK(cluster.get(*type, object).is_null());
   } while (std::next_permutation(order.begin(), order.end()));

@@ -14,14 +14,11 @@ using namespace muster::test;
 
 namespace {
 
-using Keys = std::vector<ObjectKey>;
-
 // Two queues of 10 cpu in Cohort "team", which is in "company" with 20 cpu of its own.
-class Shares {
+class Shares : public ReconciledCluster {
  public:
   explicit Shares(bool fair = true)
-      : state(settings_of(fair).queues), settings(settings_of(fair)), decisions(settings_of(fair).queues) {
-    put(kNamespaces, "team-a", {{"apiVersion", "v1"}, {"kind", "Namespace"}});
+      : ReconciledCluster({&cohort_reconciler, &cluster_queue_reconciler}, settings_of(fair)) {
     put(kResourceFlavors, "f1", json::object());
     put(kCohorts, "company", {{"spec", {{"resourceGroups", groups("20")}}}});
     put(kCohorts, "team", {{"spec", {{"parentName", "company"}}}});
@@ -30,67 +27,31 @@ class Shares {
     put(kLocalQueues, "lq", {{"spec", {{"clusterQueue", "mine"}}}});
   }
 
-  void put_queue(const char* name, const char* weight, int generation = 1) {
-    put(kClusterQueues, name,
-        {{"metadata", {{"generation", generation}, {"finalizers", {kInUse}}}},
-         {"spec",
-          {{"cohortName", "team"},
-           {"namespaceSelector", json::object()},
-           {"fairSharing", {{"weight", weight}}},
-           {"resourceGroups", groups("10")}}}});
+  void put_queue(const char* name, const char* weight) {
+    json queue = cluster_queue_of({quota_of("f1", {{"cpu", "10"}})},
+                                  {{"cohortName", "team"}, {"fairSharing", {{"weight", weight}}}});
+    queue["metadata"]["finalizers"] = {kInUse};
+    put(kClusterQueues, name, queue);
   }
   void put_workload(const char* cpu) {
-    put(kWorkloads, "wl",
-        QueueCluster::workload(json::object(), {{"conditions",
-                                                 {{{"type", "QuotaReserved"},
-                                                   {"status", "True"},
-                                                   {"reason", "QuotaReserved"},
-                                                   {"message", ""},
-                                                   {"lastTransitionTime", "2026-01-01T11:00:00Z"}}}},
-                                                {"admission",
-                                                 {{"clusterQueue", "mine"},
-                                                  {"podSetAssignments",
-                                                   {{{"name", "main"},
-                                                     {"count", 2},
-                                                     {"flavors", {{"cpu", "f1"}}},
-                                                     {"resourceUsage", {{"cpu", cpu}}}}}}}}}));
+    json workload = workload_of(2, {{"spec", json::object()}});
+    workload["status"] = {{"conditions", {condition_at(stamp(), "QuotaReserved", "True", "QuotaReserved")}},
+                          {"admission", admission_of(2, {{"cpu", "f1"}}, {{"cpu", cpu}})}};
+    workload["status"]["admission"]["clusterQueue"] = "mine";
+    concerned.clear();
+    put(kWorkloads, "wl", workload);
   }
-  void put(const ResourceType& type, const std::string& name, json object) {
-    json& metadata = object["metadata"];
-    metadata["name"] = name;
-    metadata["uid"] = name + "-uid";
-    if (type.namespaced) metadata["namespace"] = "team-a";
-    metadata["resourceVersion"] = std::to_string(++version_);
-    const TypedObject typed = read_object(type, object);
-    const auto change = state.put_watched(typed);
-    decisions.put(typed, state, now);
-    asked.clear();
-    if (change && change->before) concern(*change->before);
-    concern(typed);
-    objects_[type.kind.data() + name] = std::move(object);
-  }
-  ReconcileContext context() const { return {state, decisions, settings, now}; }
-  // What is written of an object, and afterwards is there; null: nothing.
+  // The share that is written of an object, and afterwards is there; null: nothing is written.
   json write(const ResourceType& type, const std::string& name) {
-    const Reconciler& reconciler = type.plural == kCohorts.plural ? cohort_reconciler : cluster_queue_reconciler;
-    const Plan plan = reconciler.reconcile({&type, "", name}, context());
+    concerned.clear();
+    const Plan plan = carried_out(key(type, name));
     if (plan.writes.empty()) return nullptr;
-    REQUIRE(plan.writes.size() == 1);
-    CHECK(plan.writes[0].verb == Verb::kPatchStatus);
-    json object = objects_.at(type.kind.data() + name);
-    object.merge_patch(plan.writes[0].body);
-    put(type, name, object);
+    CHECK(texts(plan) == Texts{"status " + std::string(type.plural) + "/" + name});
     return plan.writes[0].body["status"]["fairSharing"];
   }
   bool concerns(const ResourceType& type, const std::string& name) const {
-    return std::find(asked.begin(), asked.end(), ObjectKey{&type, "", name}) != asked.end();
+    return std::find(concerned.begin(), concerned.end(), key(type, name)) != concerned.end();
   }
-
-  state::ClusterState state;
-  ReconcilerSettings settings;
-  state::SchedulerDriver decisions;
-  Now now{TimePoint(std::chrono::seconds(1'767'268'800)), MonotonicTime(std::chrono::hours(1))};
-  Keys asked;
 
  private:
   static ReconcilerSettings settings_of(bool fair) {
@@ -99,16 +60,8 @@ class Shares {
     return settings;
   }
   static json groups(const char* cpu) {
-    return {{{"coveredResources", {"cpu"}},
-             {"flavors", {{{"name", "f1"}, {"resources", {{{"name", "cpu"}, {"nominalQuota", cpu}}}}}}}}};
+    return cluster_queue_of({quota_of("f1", {{"cpu", cpu}})})["spec"]["resourceGroups"];
   }
-  void concern(const TypedObject& object) {
-    for (const Reconciler* reconciler : {&cohort_reconciler, &cluster_queue_reconciler})
-      reconciler->requests_for(state, object, asked);
-  }
-
-  uint64_t version_ = 0;
-  std::map<std::string, json> objects_;
 };
 
 }  // namespace
@@ -133,7 +86,7 @@ TEST_CASE("shares: what is borrowed in relation to what is lent, rounded up, is 
 
 TEST_CASE("shares: a queue of weight 0 that borrows has the largest number") {
   Shares cluster;
-  cluster.put_queue("mine", "0", 2);
+  cluster.put_queue("mine", "0");
   cluster.put_workload("17");
   CHECK(cluster.write(kClusterQueues, "mine")["weightedShare"] == std::numeric_limits<int64_t>::max());
 }
@@ -144,7 +97,7 @@ TEST_CASE("shares: a change of another queue's spec concerns all, and one of its
   cluster.write(kClusterQueues, "other");
   CHECK_FALSE(cluster.concerns(kClusterQueues, "mine"));
   CHECK_FALSE(cluster.concerns(kCohorts, "team"));
-  cluster.put_queue("other", "1", 2);
+  cluster.put_queue("other", "2");
   CHECK(cluster.concerns(kClusterQueues, "mine"));
   CHECK(cluster.concerns(kCohorts, "team"));
 }
@@ -155,7 +108,7 @@ TEST_CASE("shares: without fair sharing none is shown, and one that is there is 
   CHECK(cluster.write(kCohorts, "team").is_null());
   cluster.put(kCohorts, "team",
               {{"spec", {{"parentName", "company"}}}, {"status", {{"fairSharing", {{"weightedShare", 5}}}}}});
-  const Plan plan = cohort_reconciler.reconcile({&kCohorts, "", "team"}, cluster.context());
+  const Plan plan = cluster.reconcile({&kCohorts, "", "team"});
   REQUIRE(plan.writes.size() == 1);
   CHECK(plan.writes[0].body["status"] == json{{"fairSharing", nullptr}});
 }

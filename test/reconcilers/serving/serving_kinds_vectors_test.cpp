@@ -31,7 +31,7 @@ const ResourceType& type_of_set(const json& input) {
 
 JobCluster sets_of(const json& input) {
   JobCluster cluster = cluster_of_pods(input);
-  cluster.reconciler = &serving_set_reconciler;
+  cluster.reconcilers = {&serving_set_reconciler};
   for (const json& object : array_at(input, {"objects"})) cluster.put(type_of_json(object), object);
   if (!input.value("object", json()).is_null()) cluster.put(type_of_json(input["object"]), input["object"]);
   return cluster;
@@ -79,10 +79,10 @@ void check_told(const JobCluster& cluster, const json& input, json& recorded) {
 
 // Of Workloads that are deleted the pods' reconciler lets go, once no pod runs.
 void let_go(JobCluster& cluster) {
-  cluster.reconciler = &pod_workload_reconciler;
+  cluster.reconcilers = {&pod_workload_reconciler};
   for (const json& workload : cluster.list(kWorkloads)) {
     const json& metadata = workload["metadata"];
-    if (metadata.contains("deletionTimestamp")) cluster.reconcile({&kPodGroups, "team-a", metadata["name"]});
+    if (metadata.contains("deletionTimestamp")) cluster.step({&kPodGroups, "team-a", metadata["name"]});
   }
 }
 
@@ -114,7 +114,7 @@ void check_serving_reconcile(const json& input, json output) {
   const ResourceType& type = type_of_set(input);
   const bool of_pod = input["kind"] == "podReconcile";
   const std::string name = of_pod ? "srv" : input["name"].get<std::string>();
-  cluster.reconcile({&type, "team-a", name});
+  cluster.step({&type, "team-a", name});
   let_go(cluster);
   check_never_started(cluster, input, output["pods"]);
   check_told(cluster, input, output["pods"]);

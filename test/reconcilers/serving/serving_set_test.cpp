@@ -17,74 +17,61 @@ namespace {
 constexpr const char* kUid = "99999999-2222-4333-8444-555555555555";
 constexpr const char* kWorkload = "statefulset-srv-80af3";
 
+json condition(const char* type, const char* reason) {
+  return condition_at("2026-01-01T11:50:00Z", type, "True", reason);
+}
+
 json spec_of_pods(const char* cpu) {
-  return {{"containers", {{{"name", "c"}, {"image", "i"}, {"resources", {{"requests", {{"cpu", cpu}}}}}}}}};
+  return pod_template_of({{"cpu", cpu}})["spec"];
 }
 
 json stateful_set_of(int replicas) {
-  return {{"apiVersion", "apps/v1"},
-          {"kind", "StatefulSet"},
-          {"metadata",
-           {{"name", "srv"}, {"namespace", "team-a"}, {"uid", kUid}, {"labels", {{"kueue.x-k8s.io/queue-name", "q"}}}}},
+  return {{"metadata", {{"name", "srv"}, {"uid", kUid}, {"labels", {{"kueue.x-k8s.io/queue-name", "q"}}}}},
           {"spec", {{"replicas", replicas}, {"template", {{"spec", spec_of_pods("1")}}}}}};
+}
+
+// With the mark of the webhook.
+json leader_worker_set_of(int replicas) {
+  const json marks = {{"kueue.x-k8s.io/pod-suspending-parent", "leaderworkerset.x-k8s.io/leaderworkerset"}};
+  const json workers = {{"metadata", {{"annotations", marks}}}, {"spec", spec_of_pods("1")}};
+  return {{"metadata", {{"name", "llm"}, {"uid", kUid}, {"labels", {{"kueue.x-k8s.io/queue-name", "q"}}}}},
+          {"spec", {{"replicas", replicas}, {"leaderWorkerTemplate", {{"size", 2}, {"workerTemplate", workers}}}}}};
 }
 
 json pod_of(int index, const char* revision = "rev1") {
   const std::string name = "srv-" + std::to_string(index);
   json spec = spec_of_pods("1");
   spec["schedulingGates"] = {{{"name", "kueue.x-k8s.io/admission"}}};
-  return {{"apiVersion", "v1"},
-          {"kind", "Pod"},
-          {"metadata",
+  return {{"metadata",
            {{"name", name},
-            {"namespace", "team-a"},
-            {"uid", "uid-" + name},
             {"finalizers", {kKubelet}},
             {"labels",
              {{"kueue.x-k8s.io/managed", "true"},
               {"apps.kubernetes.io/pod-index", std::to_string(index)},
               {"controller-revision-hash", revision}}},
             {"annotations", {{"kueue.x-k8s.io/pod-suspending-parent", "statefulset"}}},
-            {"ownerReferences",
-             {{{"apiVersion", "apps/v1"},
-               {"kind", "StatefulSet"},
-               {"name", "srv"},
-               {"uid", kUid},
-               {"controller", true}}}}}},
+            {"ownerReferences", controlled_by(kStatefulSets, "srv", kUid)}}},
           {"spec", spec}};
 }
 
 struct Cluster : JobCluster {
-  Cluster() : JobCluster(cluster_of_pods({{"config", json::object()}})) { reconciler = &serving_set_reconciler; }
+  Cluster() : JobCluster(cluster_of_pods({{"config", json::object()}})) { reconcilers = {&serving_set_reconciler}; }
 
   void settle_all() {
     for (int round = 0; round < 10; ++round) {
-      reconciler = &serving_set_reconciler;
-      size_t wanted = reconcile({&kStatefulSets, "team-a", "srv"}).writes.size();
-      reconciler = &pod_workload_reconciler;
-      for (const json& pod : list(kQueuedPods))
-        wanted += reconcile({&kQueuedPods, "team-a", pod["metadata"]["name"]}).writes.size();
-      wanted += reconcile({&kPodGroups, "team-a", kWorkload}).writes.size();
+      reconcilers = {&serving_set_reconciler};
+      size_t wanted = step({&kStatefulSets, "team-a", "srv"}).size();
+      reconcilers = {&pod_workload_reconciler};
+      for (const std::string& pod : names(kQueuedPods)) wanted += step({&kQueuedPods, "team-a", pod}).size();
+      wanted += step({&kPodGroups, "team-a", kWorkload}).size();
       if (wanted == 0) return;
     }
     FAIL("does not come to rest");
   }
   void admit(int pods) {
     edit(kWorkloads, kWorkload, [&](json& workload) {
-      workload["status"] = {
-          {"admission",
-           {{"clusterQueue", "cq"},
-            {"podSetAssignments",
-             {{{"name", "main"}, {"count", pods}, {"flavors", {{"cpu", "f1"}}}, {"resourceUsage", {{"cpu", pods}}}}}}}},
-          {"conditions",
-           {{{"type", "QuotaReserved"},
-             {"status", "True"},
-             {"reason", "R"},
-             {"lastTransitionTime", "2026-01-01T11:50:00Z"}},
-            {{"type", "Admitted"},
-             {"status", "True"},
-             {"reason", "R"},
-             {"lastTransitionTime", "2026-01-01T11:50:00Z"}}}}};
+      workload["status"] = {{"admission", admission_of(pods, {{"cpu", "f1"}}, {{"cpu", pods}})},
+                            {"conditions", {condition("QuotaReserved", "R"), condition("Admitted", "R")}}};
     });
   }
   // Its pod still has its gate.
@@ -100,19 +87,8 @@ struct Cluster : JobCluster {
       pod["status"]["phase"] = "Running";
     });
   }
-  void vanish(const std::string& name) {
-    edit(kQueuedPods, name, [](json& pod) { pod["metadata"].erase("finalizers"); });
-    remove(kQueuedPods, name);
-  }
   bool waits(const std::string& name) { return !array_at(get(kQueuedPods, name), {"spec", "schedulingGates"}).empty(); }
-  std::string reserved() {
-    const json workload = get(kWorkloads, kWorkload);
-    for (const json& condition : array_at(workload, {"status", "conditions"})) {
-      if (condition["type"] == "QuotaReserved")
-        return condition["status"].get<std::string>() + " " + condition.value("reason", "");
-    }
-    return "";
-  }
+  std::string reserved() { return condition_of(kWorkloads, kWorkload, "QuotaReserved"); }
   int count() { return get(kWorkloads, kWorkload)["spec"]["podSets"][0]["count"]; }
 };
 
@@ -136,8 +112,8 @@ TEST_CASE("serving sets: the pods of a StatefulSet are one group, and its quota 
   cluster.put(kStatefulSets, stateful_set_of(0));
   cluster.settle_all();
   CHECK(cluster.reserved() == "True R");
-  cluster.vanish("srv-1");
-  cluster.vanish("srv-0");
+  cluster.vanish(kQueuedPods, "srv-1");
+  cluster.vanish(kQueuedPods, "srv-0");
   cluster.settle_all();
   CHECK(cluster.reserved() == "False OnHold");
   cluster.put(kStatefulSets, stateful_set_of(5));
@@ -151,10 +127,10 @@ TEST_CASE("serving sets: a pod that can be losing its gate holds the quota of a 
   cluster.admit_set_of_one();
   cluster.put(kStatefulSets, stateful_set_of(0));
   // The write that removes the gate is on its way.
-  cluster.reconciler = &serving_set_reconciler;
-  CHECK(cluster.reconcile({&kStatefulSets, "team-a", "srv"}).writes.empty());
+  cluster.reconcilers = {&serving_set_reconciler};
+  CHECK(cluster.step({&kStatefulSets, "team-a", "srv"}).empty());
   CHECK(cluster.reserved() == "True R");
-  cluster.vanish("srv-0");
+  cluster.vanish(kQueuedPods, "srv-0");
   cluster.settle_all();
   CHECK(cluster.reserved() == "False OnHold");
 }
@@ -175,7 +151,7 @@ TEST_CASE("serving sets: pods that are too many wait, and a reservation of anoth
   }
   CHECK(cluster.events.back().reason == "ReplicasChanged");
   // The only one that ran is gone: all of them ask together.
-  cluster.vanish("srv-0");
+  cluster.vanish(kQueuedPods, "srv-0");
   cluster.settle_all();
   CHECK(cluster.reserved() == "False PendingEvaluation");
   CHECK(cluster.count() == 3);
@@ -214,19 +190,10 @@ TEST_CASE("serving sets: whatever becomes of a set no pod of it is started witho
 
 TEST_CASE("serving sets: a LeaderWorkerSet whose templates the webhook has marked gets a Workload for each group") {
   Cluster cluster;
-  json set = {
-      {"apiVersion", "leaderworkerset.x-k8s.io/v1"},
-      {"kind", "LeaderWorkerSet"},
-      {"metadata",
-       {{"name", "llm"}, {"namespace", "team-a"}, {"uid", kUid}, {"labels", {{"kueue.x-k8s.io/queue-name", "q"}}}}},
-      {"spec", {{"replicas", 100}, {"leaderWorkerTemplate", {{"size", 2}}}}}};
-  set["spec"]["leaderWorkerTemplate"]["workerTemplate"] = {
-      {"metadata",
-       {{"annotations", {{"kueue.x-k8s.io/pod-suspending-parent", "leaderworkerset.x-k8s.io/leaderworkerset"}}}}},
-      {"spec", spec_of_pods("1")}};
+  json set = leader_worker_set_of(100);
   cluster.put(kLeaderWorkerSets, set);
   // Not all at once.
-  CHECK(cluster.reconcile({&kLeaderWorkerSets, "team-a", "llm"}).writes.size() == 32);
+  CHECK(cluster.step({&kLeaderWorkerSets, "team-a", "llm"}).size() == 32);
   cluster.settle({&kLeaderWorkerSets, "team-a", "llm"});
   CHECK(cluster.list(kWorkloads).size() == 100);
   // Others of a forged index or name are left alone.
@@ -248,20 +215,12 @@ TEST_CASE("serving sets: a LeaderWorkerSet whose templates the webhook has marke
 TEST_CASE(
     "serving sets: a set of a million groups has few Workloads that wait, and others when some of these have quota") {
   Cluster cluster;
-  json set = {
-      {"apiVersion", "leaderworkerset.x-k8s.io/v1"},
-      {"kind", "LeaderWorkerSet"},
-      {"metadata",
-       {{"name", "llm"}, {"namespace", "team-a"}, {"uid", kUid}, {"labels", {{"kueue.x-k8s.io/queue-name", "q"}}}}},
-      {"spec", {{"replicas", 1'000'000}, {"leaderWorkerTemplate", {{"size", 2}}}}}};
-  set["spec"]["leaderWorkerTemplate"]["workerTemplate"] = {
-      {"metadata",
-       {{"annotations", {{"kueue.x-k8s.io/pod-suspending-parent", "leaderworkerset.x-k8s.io/leaderworkerset"}}}}},
-      {"spec", spec_of_pods("1")}};
+  json set = leader_worker_set_of(1'000'000);
   cluster.put(kLeaderWorkerSets, set);
   const ObjectKey key{&kLeaderWorkerSets, "team-a", "llm"};
-  CHECK(cluster.reconcile(key).events.size() >= 1);
-  for (int round = 0; round < 10; ++round) cluster.reconcile(key);
+  cluster.step(key);
+  CHECK(cluster.events.size() >= 1);
+  for (int round = 0; round < 10; ++round) cluster.step(key);
   REQUIRE(cluster.list(kWorkloads).size() == 128);
 
   // Those that have quota make room for others, also when theirs are the highest numbers.
@@ -273,14 +232,10 @@ TEST_CASE(
     cluster.edit(kWorkloads, workload["metadata"]["name"], [](json& admitted) {
       admitted["status"] = {
           {"admission", {{"clusterQueue", "cq"}, {"podSetAssignments", {{{"name", "main"}, {"count", 2}}}}}},
-          {"conditions",
-           {{{"type", "QuotaReserved"},
-             {"status", "True"},
-             {"reason", "R"},
-             {"lastTransitionTime", "2026-01-01T11:50:00Z"}}}}};
+          {"conditions", {condition("QuotaReserved", "R")}}};
     });
   }
-  for (int round = 0; round < 10; ++round) cluster.reconcile(key);
+  for (int round = 0; round < 10; ++round) cluster.step(key);
   CHECK(cluster.list(kWorkloads).size() == 158);
   int highest = 0;
   for (const json& workload : cluster.list(kWorkloads)) highest = std::max(highest, index_of(workload));
@@ -289,7 +244,7 @@ TEST_CASE(
   // Of a smaller set the others go.
   set["spec"]["replicas"] = 3;
   cluster.put(kLeaderWorkerSets, set);
-  cluster.reconcile(key);
+  cluster.step(key);
   int left = 0;
   for (const json& workload : cluster.list(kWorkloads))
     left += workload["metadata"].contains("deletionTimestamp") ? 0 : 1;
@@ -307,13 +262,8 @@ TEST_CASE("serving sets: a set that another object has made, or that is evicted 
   cluster.put(kStatefulSets, stateful_set_of(2));
   cluster.settle_all();
   cluster.admit(2);
-  cluster.edit(kWorkloads, kWorkload, [](json& workload) {
-    workload["status"]["conditions"].push_back({{"type", "Evicted"},
-                                                {"status", "True"},
-                                                {"reason", "Preempted"},
-                                                {"message", "m"},
-                                                {"lastTransitionTime", "2026-01-01T11:55:00Z"}});
-  });
+  cluster.edit(kWorkloads, kWorkload,
+               [](json& workload) { workload["status"]["conditions"].push_back(condition("Evicted", "Preempted")); });
   cluster.settle_all();
   CHECK(cluster.reserved() == "False PendingEvaluation");
 }

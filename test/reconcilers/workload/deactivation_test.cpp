@@ -2,31 +2,12 @@
 #include "test/reconcilers/queues/queue_cluster.h"
 
 using namespace muster;
-using muster::test::QueueCluster;
-using nlohmann::json;
+using namespace muster::test;
 using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
 namespace {
-
-// What the job's reconciler does once the job of an evicted Workload has stopped.
-void stop_job(QueueCluster& cluster) {
-  json status = cluster.status(kWorkloads, "wl");
-  const std::string reason = cluster.workload_condition("Evicted").substr(5);
-  json conditions = json::array();
-  for (const json& condition : status["conditions"]) {
-    if (condition["type"] == "Evicted") conditions.push_back(condition);
-  }
-  conditions.push_back(cluster.condition("Requeued", "False", reason.c_str(), seconds(0)));
-  conditions.push_back(cluster.condition("QuotaReserved", "False", "PendingEvaluation", seconds(0)));
-  conditions.push_back(cluster.condition("Admitted", "False", "NoReservation", seconds(0)));
-  status["conditions"] = conditions;
-  status.erase("admission");
-  json object = cluster.get(kWorkloads, "wl");
-  object["status"] = status;
-  cluster.put(kWorkloads, "wl", object);
-}
 
 json rejected_check() {
   return {{"name", "ac"}, {"state", "Rejected"}, {"message", "never"}, {"lastTransitionTime", "2026-01-01T11:00:00Z"}};
@@ -75,7 +56,7 @@ TEST_CASE("whoever is deactivated for whatever reason can be reactivated and que
     CHECK(cluster.get(kWorkloads, "wl")["spec"]["active"] == false);
     CHECK(cluster.workload_condition("Evicted") == std::string("True ") + row.reason);
     CHECK(cluster.workload_condition("DeactivationTarget").empty());
-    stop_job(cluster);
+    cluster.stop_job();
     cluster.settle();
     CHECK(cluster.workload_condition("QuotaReserved") == "False Deactivated");
 
@@ -95,15 +76,14 @@ TEST_CASE("a job that muster has deactivated is deleted after its time and one t
     QueueCluster cluster;
     cluster.put_queues();
     cluster.settings.queues.retain_deactivated = hours(1);
-    cluster.put(kJobs, "train", {{"apiVersion", "batch/v1"}, {"kind", "Job"}, {"spec", {{"suspend", true}}}});
+    cluster.put(kJobs, "train", {{"spec", {{"suspend", true}}}});
     json workload = QueueCluster::workload(
         {{"active", false}},
         {{"conditions",
           {cluster.condition("Evicted", "True", reason, seconds(0)),
            cluster.condition("QuotaReserved", "False", "Deactivated", seconds(0), "The workload is deactivated"),
            cluster.condition("Admitted", "False", "NoReservation", seconds(0), "The workload has no reservation")}}});
-    workload["metadata"]["ownerReferences"] = {
-        {{"apiVersion", "batch/v1"}, {"kind", "Job"}, {"name", "train"}, {"uid", "train-uid"}, {"controller", true}}};
+    workload["metadata"]["ownerReferences"] = controlled_by(kJobs, "train", "train-uid");
     cluster.put(kWorkloads, "wl", workload);
     const bool by_muster = std::string(reason) != "Deactivated";
     cluster.settle();
@@ -111,9 +91,7 @@ TEST_CASE("a job that muster has deactivated is deleted after its time and one t
     cluster.pass(hours(1) - seconds(1));
     CHECK(cluster.settle().empty());
     cluster.pass(seconds(1));
-    const std::vector<std::string> deleted =
-        by_muster ? std::vector<std::string>{"delete jobs/train"} : std::vector<std::string>{};
-    CHECK(cluster.step() == deleted);
+    CHECK(cluster.step() == (by_muster ? Texts{"delete jobs/train"} : Texts{}));
     CHECK(cluster.get(kJobs, "train").is_null() == by_muster);
   }
 }

@@ -1,7 +1,6 @@
 // A Workload on a ClusterQueue with flavor fallback (KEP-2560), reconciled step by step.
 #pragma once
 
-#include <doctest/doctest.h>
 #include "reconcilers/workload/flavor_clock.h"
 #include "reconcilers/workload/flavor_fallback.h"
 #include "reconcilers/workload/job_workload_status.h"
@@ -10,43 +9,33 @@
 
 namespace muster::test {
 
-using nlohmann::json;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-using Texts = std::vector<std::string>;
-
 inline json flavor(const char* name, const char* resource = "cpu") {
-  return {{"name", name}, {"resources", {{{"name", resource}, {"nominalQuota", "10"}}}}};
+  return quota_of(name, {{resource, "10"}});
 }
 
-// The scheduler is fed with the objects, as the engine does.
 class FallbackCluster : public QueueCluster {
  public:
   // `rules`: as in the manifest.
   explicit FallbackCluster(const json& rules, const char* policy = "RetryAllFlavors") {
     for (const char* name : {"reservation", "spot", "on-demand", "fast", "slow"}) put(kResourceFlavors, name, {});
-    put_queues({{"resourceGroups",
-                 {{{"coveredResources", {"cpu"}},
-                   {"flavors", {flavor("reservation"), flavor("spot"), flavor("on-demand")}}}}}});
+    put(kClusterQueues, "cq", cluster_queue_of({flavor("reservation"), flavor("spot"), flavor("on-demand")}));
+    put(kLocalQueues, "lq", {{"spec", {{"clusterQueue", "cq"}}}});
     set_rules(rules, policy);
   }
 
   void set_rules(const json& rules, const char* policy = "RetryAllFlavors") {
     json strategy = rules.is_null() ? json() : json{{"rules", rules}, {"failurePolicy", policy}};
     patch(kClusterQueues, "cq", {{"spec", {{"flavorFungibility", {{"fallbackStrategy", strategy}}}}}});
-    const int generation = get(kClusterQueues, "cq")["metadata"]["generation"];
-    patch(kClusterQueues, "cq", {{"metadata", {{"generation", generation + 1}}}});
   }
 
+  // The spec of two pods of one CPU and `more` each.
   static json asks(const json& more = json::object()) {
     json requests = {{"cpu", "1"}};
     requests.merge_patch(more);
-    return {
-        {"podSets",
-         {{{"name", "main"},
-           {"count", 2},
-           {"template", {{"spec", {{"containers", {{{"name", "c"}, {"resources", {{"requests", requests}}}}}}}}}}}}}};
+    return {{"podSets", workload_of(2, pod_template_of(requests))["spec"]["podSets"]}};
   }
 
   // Has quota on these flavors, by resource, and its pods are not ready yet.
@@ -65,13 +54,13 @@ class FallbackCluster : public QueueCluster {
     WorkloadStatus before = read_workload(object)->status, status = before;
     status.admission = Admission{.cluster_queue = "cq", .pod_sets = pod_sets};
     const ClusterQueue* queue = state.cluster_queue("cq");
-    if (queue->fallback) reconcilers::start_flavor_clocks(status, *queue, whole_seconds(now.wall));
+    if (queue->fallback) reconcilers::start_flavor_clocks(status, *queue, whole_seconds(now().wall));
     const auto set = [&](const char* type, bool is_true, const char* reason) {
       set_condition(status.conditions, {.type = type,
                                         .status = is_true ? "True" : "False",
                                         .reason = reason,
                                         .message = "m",
-                                        .last_transition = whole_seconds(now.wall)});
+                                        .last_transition = whole_seconds(now().wall)});
     };
     set("QuotaReserved", true, "QuotaReserved");
     set("Admitted", true, "Admitted");
@@ -85,58 +74,34 @@ class FallbackCluster : public QueueCluster {
     json object = get(kWorkloads, "wl");
     const WorkloadPtr workload = read_workload(object);
     const Condition& evicted = *find_condition(workload->status.conditions, "Evicted");
-    object["status"].merge_patch(status_patch(
-        workload->status, reconcilers::released_status(*workload, evicted, Duration::zero(), whole_seconds(now.wall))));
+    object["status"].merge_patch(
+        status_patch(workload->status,
+                     reconcilers::released_status(*workload, evicted, Duration::zero(), whole_seconds(now().wall))));
     put(kWorkloads, "wl", object);
   }
   void set_condition_of(const char* type, const char* status, const char* reason) {
-    json object = get(kWorkloads, "wl");
-    json& conditions = object["status"]["conditions"];
-    for (auto it = conditions.begin(); it != conditions.end(); ++it) {
-      if ((*it)["type"] == type) {
-        conditions.erase(it);
-        break;
-      }
-    }
-    conditions.push_back(condition(type, status, reason, seconds(0)));
-    put(kWorkloads, "wl", object);
+    edit(kWorkloads, "wl", [&](json& object) {
+      json& conditions = object["status"]["conditions"];
+      std::erase_if(conditions.get_ref<json::array_t&>(), [&](const json& each) { return each["type"] == type; });
+      conditions.push_back(condition(type, status, reason, seconds(0)));
+    });
   }
 
-  void feed() {
-    for (const auto& [type, name] :
-         std::initializer_list<std::pair<const ResourceType*, const char*>>{{&kResourceFlavors, "reservation"},
-                                                                            {&kResourceFlavors, "spot"},
-                                                                            {&kResourceFlavors, "on-demand"},
-                                                                            {&kResourceFlavors, "fast"},
-                                                                            {&kResourceFlavors, "slow"},
-                                                                            {&kClusterQueues, "cq"},
-                                                                            {&kLocalQueues, "lq"},
-                                                                            {&kWorkloads, "wl"}}) {
-      const ObjectKey wanted = key(*type, name);
-      if (const TypedObject* object = state.find(*type, wanted.ns, wanted.name)) decisions.put(*object, state, now);
-    }
-    decisions.follow(now);
-  }
-  void delete_flavor(const char* name) {
-    const TypedObject flavor = *state.find(kResourceFlavors, "", name);
-    remove(kResourceFlavors, name);
-    decisions.remove(flavor, state, now);
-  }
   Texts done() {
     Texts all;
     for (int rounds = 0; rounds < 10; ++rounds) {
-      feed();
-      const Texts now_done = step();
-      if (now_done.empty()) return all;
-      all.insert(all.end(), now_done.begin(), now_done.end());
+      decisions.follow(now());
+      const Texts more = step();
+      if (more.empty()) return all;
+      all.insert(all.end(), more.begin(), more.end());
     }
     FAIL_CHECK("the reconcilers do not come to rest");
     return all;
   }
   std::optional<Duration> wakes_in() {
-    feed();
+    decisions.follow(now());
     const reconcilers::Plan plan = reconcile(workload_key());
-    return plan.again_at ? std::optional(*plan.again_at - now.wall) : std::nullopt;
+    return plan.again_at ? std::optional(*plan.again_at - now().wall) : std::nullopt;
   }
 
   FlavorHistory history() const { return read_flavor_history(status(kWorkloads, "wl")); }

@@ -39,7 +39,7 @@ TEST_CASE("flavor fallback: a flavor of several pod sets fails once for all of t
   CHECK(cluster.evicted() == "True FlavorFallback");
   CHECK(cluster.tried() == "spot:900!TimeoutForPodsReadyExceeded");
   CHECK(cluster.fallbacks() == 1);
-  CHECK(cluster.events == Texts{"EvictedDueToFlavorFallback"});
+  CHECK(cluster.event_reasons() == Texts{"EvictedDueToFlavorFallback"});
 }
 
 TEST_CASE("flavor fallback: a flavor that one of its pod sets cannot leave does not fail alone") {
@@ -74,21 +74,21 @@ TEST_CASE("flavor fallback: a ResourceFlavor that is deleted is no alternative")
   FallbackCluster cluster(timeouts(15), "DeactivateWorkload");
   SUBCASE("one of two others: the last one is") {
     cluster.admit({{"cpu", "spot"}});
-    cluster.delete_flavor("reservation");
+    cluster.remove(kResourceFlavors, "reservation");
     cluster.pass(minutes(15));
     cluster.done();
     CHECK(cluster.evicted() == "True FlavorFallback");
   }
   SUBCASE("both others: all have failed") {
     cluster.admit({{"cpu", "spot"}});
-    for (const char* name : {"reservation", "on-demand"}) cluster.delete_flavor(name);
+    for (const char* name : {"reservation", "on-demand"}) cluster.remove(kResourceFlavors, name);
     cluster.pass(minutes(15));
     cluster.done();
     CHECK(cluster.evicted() == "True DeactivatedDueToFlavorsExhausted");
   }
   SUBCASE("its own: it is left") {
     cluster.admit({{"cpu", "spot"}});
-    cluster.delete_flavor("spot");
+    cluster.remove(kResourceFlavors, "spot");
     cluster.pass(minutes(15));
     cluster.done();
     CHECK(cluster.evicted() == "True FlavorFallback");
@@ -100,7 +100,7 @@ TEST_CASE("flavor fallback: a ResourceFlavor that is deleted is no alternative")
     cluster.done();
     cluster.release();
     cluster.done();
-    for (const char* name : {"reservation", "on-demand"}) cluster.delete_flavor(name);
+    for (const char* name : {"reservation", "on-demand"}) cluster.remove(kResourceFlavors, name);
     cluster.done();
     CHECK(cluster.tried() == "spot:900!TimeoutForPodsReadyExceeded");
     CHECK(cluster.get(kWorkloads, "wl")["spec"].value("active", true));

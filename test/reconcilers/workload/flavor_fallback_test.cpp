@@ -19,7 +19,7 @@ TEST_CASE("flavor fallback: a Workload that does not start leaves the flavor at 
   CHECK(cluster.done() == Texts{"status workloads/wl"});
   CHECK(cluster.evicted() == "True FlavorFallback");
   CHECK(cluster.tried() == "spot:900!TimeoutForPodsReadyExceeded");
-  CHECK(cluster.events == Texts{"EvictedDueToFlavorFallback"});
+  CHECK(cluster.event_reasons() == Texts{"EvictedDueToFlavorFallback"});
   CHECK(cluster.status(kWorkloads, "wl")["schedulingStats"]["evictions"] ==
         json{{{"reason", "FlavorFallback"}, {"underlyingCause", "TimeoutForPodsReadyExceeded"}, {"count", 1}}});
   REQUIRE(cluster.fallbacks() == 1);
@@ -145,7 +145,7 @@ TEST_CASE("flavor fallback: with RetryAllFlavors a new round begins after a back
     CHECK(cluster.workload_condition("Requeued") == "True BackoffFinished");
   }
   CHECK(cluster.history().fallback->round == 4);
-  CHECK(std::count(cluster.events.begin(), cluster.events.end(), "FlavorsExhausted") == 3);
+  CHECK(cluster.count_events("FlavorsExhausted") == 3);
 }
 
 TEST_CASE("flavor fallback: a rejected check of a flavor with a rule makes the flavor fail") {

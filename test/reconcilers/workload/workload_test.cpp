@@ -6,15 +6,13 @@
 
 using namespace muster;
 using namespace muster::reconcilers;
-using muster::test::QueueCluster;
-using nlohmann::json;
+using namespace muster::test;
 using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
 namespace {
 
-using Texts = std::vector<std::string>;
 const Texts kOneStatusWrite = {"status workloads/wl"};
 
 }  // namespace
@@ -92,7 +90,7 @@ TEST_CASE("an admission gate keeps a Workload out until it is taken off") {
   cluster.patch(kWorkloads, "wl", {{"metadata", {{"annotations", nullptr}}}});
   CHECK(cluster.settle() == kOneStatusWrite);
   CHECK(cluster.workload_condition("QuotaReserved") == "False PendingEvaluation");
-  CHECK(cluster.events == Texts{"AdmissionGated", "AdmissionGateCleared"});
+  CHECK(cluster.event_reasons() == Texts{"AdmissionGated", "AdmissionGateCleared"});
 }
 
 TEST_CASE("checks are attached and a Workload is admitted when all of them are ready") {
@@ -114,7 +112,7 @@ TEST_CASE("checks are attached and a Workload is admitted when all of them are r
   cluster.patch(kWorkloads, "wl", {{"status", {{"admissionChecks", checks}}}});
   CHECK(cluster.settle() == kOneStatusWrite);
   CHECK(cluster.workload_condition("Admitted") == "True Admitted");
-  CHECK(cluster.events == Texts{"Admitted"});
+  CHECK(cluster.event_reasons() == Texts{"Admitted"});
 }
 
 TEST_CASE("a check that wants a retry gives the quota back at once and names the time of the next try") {
@@ -182,9 +180,9 @@ TEST_CASE("a reservation that is not admitted yet is taken back from a queue tha
          c.patch(kClusterQueues, "cq", {{"spec", {{"stopPolicy", "Hold"}}}});
        },
        "False Suspended"},
-      {"the ClusterQueue is being deleted", [](QueueCluster& c) { c.ask_to_go(kClusterQueues, "cq"); },
+      {"the ClusterQueue is being deleted", [](QueueCluster& c) { c.remove(kClusterQueues, "cq"); },
        "False Misconfigured"},
-      {"the LocalQueue is gone", [](QueueCluster& c) { c.remove(kLocalQueues, "lq"); }, "False Misconfigured"}};
+      {"the LocalQueue is gone", [](QueueCluster& c) { c.vanish(kLocalQueues, "lq"); }, "False Misconfigured"}};
   for (const Row& row : rows) {
     const std::string name = row.name;
     CAPTURE(name);
@@ -208,7 +206,7 @@ TEST_CASE("execution time counts over all admissions and its end deactivates") {
   cluster.put(kWorkloads, "wl", QueueCluster::workload({{"maximumExecutionTimeSeconds", 60}}, status));
   const Plan plan = cluster.reconcile(QueueCluster::workload_key());
   REQUIRE(plan.again_at);
-  CHECK(*plan.again_at - cluster.now.wall == seconds(10));
+  CHECK(*plan.again_at - cluster.now().wall == seconds(10));
   cluster.pass(seconds(10));
   cluster.settle();
   CHECK(cluster.workload_condition("Evicted") == "True DeactivatedDueToMaximumExecutionTimeExceeded");
@@ -225,7 +223,7 @@ TEST_CASE("a Workload whose owner is gone is finished or let go") {
       {{"apiVersion", "batch/v1"}, {"kind", "Job"}, {"name", "j"}, {"uid", "j1"}, {"controller", true}}};
   const json ray = {
       {{"apiVersion", "ray.io/v1"}, {"kind", "RayJob"}, {"name", "r"}, {"uid", "r1"}, {"controller", true}}};
-  const json finalizers = {muster::test::kInUse};
+  const json finalizers = {kInUse};
   const std::string going = "2026-01-01T11:59:00Z";
   const Row rows[] = {
       {"left behind by its job",
@@ -266,11 +264,11 @@ TEST_CASE("finished Workloads and deactivated jobs are kept as long as they shal
   cluster.settings.queues.retain_finished = hours(1);
   json workload = QueueCluster::workload(
       json::object(), {{"conditions", {cluster.condition("Finished", "True", "Succeeded", seconds(0))}}});
-  workload["metadata"]["finalizers"] = {muster::test::kInUse};
+  workload["metadata"]["finalizers"] = {kInUse};
   cluster.put(kWorkloads, "wl", workload);
   const Plan plan = cluster.reconcile(QueueCluster::workload_key());
   REQUIRE(plan.again_at);
-  CHECK(*plan.again_at - cluster.now.wall == hours(1));
+  CHECK(*plan.again_at - cluster.now().wall == hours(1));
   cluster.pass(hours(1));
   CHECK(cluster.settle() == Texts{"patch workloads/wl", "delete workloads/wl"});
   CHECK(cluster.get(kWorkloads, "wl").is_null());

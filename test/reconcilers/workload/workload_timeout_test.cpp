@@ -6,15 +6,13 @@
 
 using namespace muster;
 using namespace muster::reconcilers;
-using muster::test::QueueCluster;
-using nlohmann::json;
+using namespace muster::test;
 using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
 namespace {
 
-using Texts = std::vector<std::string>;
 const Texts kOneStatusWrite = {"status workloads/wl"};
 
 void wait_for_pods(QueueCluster& cluster, std::optional<int32_t> limit = std::nullopt) {
@@ -28,11 +26,7 @@ void wait_for_pods(QueueCluster& cluster, std::optional<int32_t> limit = std::nu
 
 // What the scheduler does.
 void admit(QueueCluster& cluster) {
-  json object = cluster.get(kWorkloads, "wl");
-  const json admitted = cluster.admitted_status(seconds(0));
-  object["status"]["admission"] = admitted["admission"];
-  object["status"]["conditions"] = admitted["conditions"];
-  cluster.put(kWorkloads, "wl", object);
+  cluster.patch(kWorkloads, "wl", {{"status", cluster.admitted_status(seconds(0))}});
 }
 
 }  // namespace
@@ -45,21 +39,21 @@ TEST_CASE("a Workload that is not ready in time is evicted once and comes back a
   const Plan waiting = cluster.reconcile(QueueCluster::workload_key());
   CHECK(waiting.writes.empty());
   REQUIRE(waiting.again_at);
-  CHECK(*waiting.again_at - cluster.now.wall == minutes(5));
+  CHECK(*waiting.again_at - cluster.now().wall == minutes(5));
 
   cluster.pass(minutes(5) - seconds(1));
   CHECK(cluster.step().empty());
   cluster.pass(seconds(1));
   CHECK(cluster.settle() == kOneStatusWrite);
   CHECK(cluster.workload_condition("Evicted") == "True PodsReadyTimeout");
-  CHECK(cluster.events == Texts{"EvictedDueToPodsReadyTimeout"});
+  CHECK(cluster.event_reasons() == Texts{"EvictedDueToPodsReadyTimeout"});
   CHECK(cluster.requeue_state() == json{{"count", 1}, {"requeueAt", cluster.stamp(seconds(60))}});
 
   cluster.stop_job();
   const Plan backing_off = cluster.reconcile(QueueCluster::workload_key());
   CHECK(backing_off.writes.empty());
   REQUIRE(backing_off.again_at);
-  CHECK(*backing_off.again_at - cluster.now.wall == seconds(60));
+  CHECK(*backing_off.again_at - cluster.now().wall == seconds(60));
   cluster.pass(seconds(60));
   CHECK(cluster.settle() == Texts{"status workloads/wl", "status workloads/wl"});
   CHECK(cluster.workload_condition("Requeued") == "True BackoffFinished");
@@ -146,12 +140,12 @@ TEST_CASE("a clock that goes back fires nothing early and loses nothing") {
   cluster.put_queues();
   wait_for_pods(cluster);
   cluster.put(kWorkloads, "wl", QueueCluster::workload(json::object(), cluster.admitted_status(seconds(0))));
-  cluster.now.wall -= hours(1);
+  cluster.jump_wall_clock(-hours(1));
   const Plan plan = cluster.reconcile(QueueCluster::workload_key());
   CHECK(plan.writes.empty());
   REQUIRE(plan.again_at);
-  CHECK(*plan.again_at > cluster.now.wall);
-  cluster.now.wall += hours(1) + minutes(5);
+  CHECK(*plan.again_at > cluster.now().wall);
+  cluster.jump_wall_clock(hours(1) + minutes(5));
   CHECK(cluster.settle() == kOneStatusWrite);
 }
 

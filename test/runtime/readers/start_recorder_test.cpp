@@ -14,7 +14,6 @@
 using namespace muster;
 using namespace muster::runtime;
 using namespace muster::test;
-using nlohmann::json;
 
 namespace {
 
@@ -23,7 +22,7 @@ struct DayOfCluster final : Clock {
   Now now() const override { return {day_, system_clock().now().monotonic}; }
 
  private:
-  const TimePoint day_ = StartsCluster().now.wall;
+  const TimePoint day_ = StartsCluster().now().wall;
 };
 const DayOfCluster kDay;
 
@@ -37,7 +36,7 @@ class Asked {
     return [this](const StartRecorder::Look& look) {
       ++questions;
       const std::lock_guard lock(mutex_);
-      look(cluster.state, cluster.decisions, cluster.settings, false);
+      look(cluster.state, cluster.decisions, cluster.settings.queues, false);
       return true;
     };
   }
@@ -67,13 +66,6 @@ bool eventually(const std::function<bool()>& holds) {
   return holds();
 }
 
-json finished(const StartsCluster& cluster, const std::string& name) {
-  json done = cluster.running(name, 1, 900);
-  done["status"]["conditions"].push_back(
-      {{"type", "Finished"}, {"status", "True"}, {"reason", "Succeeded"}, {"lastTransitionTime", cluster.ago(300)}});
-  return done;
-}
-
 }  // namespace
 
 TEST_CASE("start recorder: an engine that has nothing to show is asked again, and then there are estimates") {
@@ -92,12 +84,12 @@ TEST_CASE("start recorder: Workloads that had finished before, and those that fi
   Asked asked;
   asked.cluster.put(kWorkloads, asked.cluster.running("holder", 3, 10));
   asked.cluster.put(kWorkloads, asked.cluster.workload("second", 4, 5));
-  for (int i = 0; i < 4; ++i) asked.cluster.put(kWorkloads, finished(asked.cluster, "old" + std::to_string(i)));
+  for (int i = 0; i < 4; ++i) asked.cluster.put(kWorkloads, asked.cluster.finished("old" + std::to_string(i), 1, 900));
   asked.cluster.put(kWorkloads, asked.cluster.running("runs", 1, 900));
   StartRecorder recorder(asked.ask(), kDay, kQuick);
   CHECK(eventually([&] { return estimate_of(recorder, "second").has_value(); }));
   CHECK(estimate_of(recorder, "second")->outcome == StartOutcome::kRunTimesUnknown);
-  asked.change([](StartsCluster& cluster) { cluster.put(kWorkloads, finished(cluster, "runs")); });
+  asked.change([](StartsCluster& cluster) { cluster.put(kWorkloads, cluster.finished("runs", 1, 900)); });
   CHECK(eventually([&] { return estimate_of(recorder, "second")->outcome == StartOutcome::kRange; }));
   CHECK(estimate_of(recorder, "second")->basis.finished == 5);
 }
@@ -110,7 +102,7 @@ TEST_CASE("start recorder: it rests in proportion to what it costs, and longer w
     StartRecorder recorder(
         [&](const StartRecorder::Look& look) {
           ++questions;
-          look(cluster.state, cluster.decisions, cluster.settings, leads);
+          look(cluster.state, cluster.decisions, cluster.settings.queues, leads);
           return true;
         },
         kDay,
@@ -147,7 +139,7 @@ TEST_CASE("start recorder: what throws costs the estimates and nothing else") {
   StartRecorder recorder(
       [&](const StartRecorder::Look& look) {
         if (++questions < 3) throw std::runtime_error("broken");
-        look(cluster.state, cluster.decisions, cluster.settings, false);
+        look(cluster.state, cluster.decisions, cluster.settings.queues, false);
         return true;
       },
       kDay, kQuick);

@@ -122,9 +122,7 @@ TEST_CASE("run times: what is kept has a bound, and one queue's shapes push out 
 
 TEST_CASE("run times: a finished Workload has run from its last admission to its end") {
   StartsCluster cluster;
-  nlohmann::json finished = cluster.running("done", 1, 900);
-  finished["status"]["conditions"].push_back(
-      {{"type", "Finished"}, {"status", "True"}, {"reason", "Succeeded"}, {"lastTransitionTime", cluster.ago(300)}});
+  json finished = cluster.finished("done", 1, 900);
   const auto run = finished_run(*read_workload(finished), {});
   REQUIRE(run);
   CHECK(run->seconds == 600);

@@ -7,7 +7,6 @@
 
 using namespace muster;
 using namespace muster::test;
-using nlohmann::json;
 
 TEST_CASE("starts: one waits for another whose maximum execution time is known") {
   StartsCluster cluster;
@@ -65,13 +64,11 @@ TEST_CASE("starts: without any run time nothing is said, and what can never star
 TEST_CASE("starts: what was refused for good does not start, also where others come all the time") {
   StartsCluster cluster;
   cluster.observe(20, 600);
-  cluster.history.arrivals.begin(to_timestamp(cluster.now.wall - std::chrono::hours(1)));
-  cluster.history.arrivals.note(read_workload(cluster.workload("past", 1, 1800)), to_timestamp(cluster.now.wall));
+  cluster.history.arrivals.begin(to_timestamp(cluster.now().wall - std::chrono::hours(1)));
+  cluster.history.arrivals.note(read_workload(cluster.workload("past", 1, 1800)), to_timestamp(cluster.now().wall));
   json large = cluster.workload("large", 5, 60);
-  large["status"]["conditions"] = json::array({{{"type", "QuotaReserved"},
-                                                {"status", "False"},
-                                                {"reason", "ExceedsMaxQuota"},
-                                                {"lastTransitionTime", cluster.ago(50)}}});
+  large["status"]["conditions"] =
+      json::array({condition_at(cluster.ago(50), "QuotaReserved", "False", "ExceedsMaxQuota")});
   cluster.put(kWorkloads, large);
   CHECK(cluster.estimate("large")->outcome == StartOutcome::kNoStart);
 }
@@ -111,11 +108,11 @@ TEST_CASE("starts: those that come with a higher priority are counted in as ofte
   const auto latest = [](bool others) {
     StartsCluster cluster;
     cluster.observe(20, 600);
-    cluster.history.arrivals.begin(to_timestamp(cluster.now.wall - std::chrono::hours(1)));
+    cluster.history.arrivals.begin(to_timestamp(cluster.now().wall - std::chrono::hours(1)));
     for (int i = 0; others && i < 3; ++i)
       cluster.history.arrivals.note(
           read_workload(cluster.workload("past" + std::to_string(i), 4, 3000 - 1000 * i, {{"priority", 100}})),
-          to_timestamp(cluster.now.wall));
+          to_timestamp(cluster.now().wall));
     cluster.put(kWorkloads, cluster.running("first", 4, 0));
     cluster.put(kWorkloads, cluster.workload("waits", 4, 50));
     const auto estimate = cluster.estimate("waits");

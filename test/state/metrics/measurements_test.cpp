@@ -10,16 +10,12 @@
 
 using namespace muster;
 using namespace muster::state;
-using muster::test::QueueCluster;
+using namespace muster::test;
 using muster::test::to_text;
-using muster::test::to_texts;
-using nlohmann::json;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
 namespace {
-
-using Texts = std::vector<std::string>;
 
 // A condition that became so this many seconds after 12:00.
 json condition(const char* type, bool is_true, int second, const char* reason = "R") {
@@ -230,30 +226,20 @@ TEST_CASE("measurements: admission after checks is measured with its write") {
 }
 
 TEST_CASE("measurements: a job's readiness and end and the end of its eviction come from its own reconciler") {
-  test::JobCluster cluster;
+  JobCluster cluster;
   const ObjectKey key{&kJobs, "team-a", "train"};
   cluster.settings.queues.wait_for_pods_ready = WaitForPodsReady{};
-  cluster.put(kNamespaces, {{"metadata", {{"name", "team-a"}}}});
-  cluster.put(kResourceFlavors, {{"metadata", {{"name", "f"}}}});
-  cluster.put(kJobs,
-              {{"metadata",
-                {{"name", "train"},
-                 {"namespace", "team-a"},
-                 {"uid", "job-uid"},
-                 {"labels", {{"kueue.x-k8s.io/queue-name", "q"}}}}},
-               {"spec", {{"suspend", true}, {"parallelism", 1}, {"completions", 1}, {"template", json::object()}}}});
+  cluster.put(kResourceFlavors, "f", json::object());
+  cluster.put(kJobs, "train", queued_job(1));
   cluster.settle(key);
-  const std::string name = cluster.list(kWorkloads).at(0)["metadata"]["name"];
+  const std::string name = cluster.names(kWorkloads).at(0);
   const auto admit = [&] {
     cluster.edit(kWorkloads, name, [&](json& object) {
       object["metadata"]["creationTimestamp"] = "2026-01-01T11:58:00Z";
-      json conditions = {{{"type", "QuotaReserved"}, {"status", "True"}, {"reason", "QuotaReserved"}},
-                         {{"type", "Admitted"}, {"status", "True"}, {"reason", "Admitted"}}};
-      for (json& condition : conditions) condition["lastTransitionTime"] = "2026-01-01T11:59:00Z";
-      object["status"] = {{"admission",
-                           {{"clusterQueue", "cq"},
-                            {"podSetAssignments", {{{"name", "main"}, {"count", 1}, {"flavors", {{"cpu", "f"}}}}}}}},
-                          {"conditions", conditions}};
+      json conditions = json::array();
+      for (const char* type : {"QuotaReserved", "Admitted"})
+        conditions.push_back(condition_at("2026-01-01T11:59:00Z", type, "True", type));
+      object["status"] = {{"admission", admission_of(1, {{"cpu", "f"}}, {{"cpu", "1"}})}, {"conditions", conditions}};
     });
   };
   const auto measured = [&] { return to_texts(std::exchange(cluster.measurements, {})); };
@@ -268,14 +254,12 @@ TEST_CASE("measurements: a job's readiness and end and the end of its eviction c
   CHECK(measured() == Texts{"Ready cq team-a/q 120s", "ReadySinceAdmitted cq team-a/q 60s"});
 
   cluster.edit(kWorkloads, name, [](json& object) {
-    object["status"]["conditions"].push_back({{"type", "Evicted"},
-                                              {"status", "True"},
-                                              {"reason", "PodsReadyTimeout"},
-                                              {"lastTransitionTime", "2026-01-01T11:59:00Z"}});
+    object["status"]["conditions"].push_back(
+        condition_at("2026-01-01T11:59:00Z", "Evicted", "True", "PodsReadyTimeout"));
   });
   cluster.settle(key);
   CHECK(measured().empty());  // its pod still runs
-  cluster.edit(kJobs, "train", [](json& job) { job["status"] = json::object(); });
+  cluster.stop_pods("train");
   cluster.settle(key);
   CHECK(measured() == Texts{"EvictionOver cq team-a/q PodsReadyTimeout 60s"});
 
@@ -373,7 +357,7 @@ TEST_CASE("measurements: series end with their queue and with the last one that 
   };
   const TypedObject first = *cluster.state.find(kClusterQueues, "", "cq");
   CHECK(ended(first).empty());  // only its status has changed
-  cluster.remove(kClusterQueues, "cq");
+  cluster.vanish(kClusterQueues, "cq");
   CHECK(ended(first) == Texts{"ClusterQueueGone cq"});
 
   const TypedObject second = *cluster.state.find(kClusterQueues, "", "second");
@@ -382,12 +366,12 @@ TEST_CASE("measurements: series end with their queue and with the last one that 
   cluster.put(kCohorts, "team", {{"spec", {{"parentName", "company"}}}});
   CHECK(ended(second).empty());
   const TypedObject team = *cluster.state.find(kCohorts, "", "team");
-  cluster.remove(kCohorts, "team");
+  cluster.vanish(kCohorts, "team");
   CHECK(ended(team) == Texts{"CohortGone ^team", "CohortGone ^company"});
   // One that ClusterQueues still name ends with its object, too.
   cluster.put(kCohorts, "other", json::object());
   const TypedObject other = *cluster.state.find(kCohorts, "", "other");
-  cluster.remove(kCohorts, "other");
+  cluster.vanish(kCohorts, "other");
   CHECK(ended(other) == Texts{"CohortGone ^other"});
 
   const TypedObject local = *cluster.state.find(kLocalQueues, "team-a", "lq");
@@ -395,6 +379,6 @@ TEST_CASE("measurements: series end with their queue and with the last one that 
   cluster.settings.queues.metrics.local_queue_selector = LabelSelector();
   CHECK(ended(local) == Texts{"LocalQueueGone team-a/lq"});
   cluster.settings.queues.metrics = {};
-  cluster.remove(kLocalQueues, "lq");
+  cluster.vanish(kLocalQueues, "lq");
   CHECK(ended(local) == Texts{"LocalQueueGone team-a/lq"});
 }
