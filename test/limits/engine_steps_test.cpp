@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "api/meta/constants.h"
+#include "jobs/job_kind.h"
 #include "test/engine/served_engine.h"
 
 using namespace muster;
@@ -76,6 +77,7 @@ void check(const std::function<void(ServedEngine&)>& put, bool native = true) {
     engine::EngineSettings settings;
     settings.watch = &slowest;
     settings.reconcilers.native_jobsets = native;
+    settings.reconcilers.queues.rules.frameworks.emplace("kubeflow.org/mpijob");
     ServedEngine served(std::move(settings));
     served.put_queues("1000");
     put(served);
@@ -205,5 +207,28 @@ TEST_CASE("largest objects: a gang's ConfigMap that is full of decisions") {
                  {{"suspend", true},
                   {"parallelism", 2},
                   {"template", with_barrier(large_template(100), "job-job-group-scheduling")}}}});
+  });
+}
+
+TEST_CASE("largest objects: ten thousand Jobs that name an admitted job as their controller") {
+  check([](ServedEngine& served) {
+    const ResourceType& type = jobs::find_job_kind("kubeflow.org", "MPIJob")->type;
+    const json launcher = {{"Launcher", {{"replicas", 1}, {"template", pod_template_of({{"cpu", "1"}})}}}};
+    served.put(type, "whole",
+               {{"metadata", {{"labels", {{kQueueNameLabel, "lq"}}}}}, {"spec", {{"mpiReplicaSpecs", launcher}}}});
+    const json owners = controlled_by(type, "whole", "whole-uid");
+    served.put(kWorkloads, "w",
+               {{"metadata", {{"ownerReferences", owners}}},
+                {"spec", workload_of(1, pod_template_of({{"cpu", "1"}}))["spec"]},
+                {"status",
+                 {{"admission", admission_of(1, {{"cpu", "f"}}, {{"cpu", "1"}})},
+                  {"conditions",
+                   {condition_at(served.stamp(), "QuotaReserved", "True", "QuotaReserved"),
+                    condition_at(served.stamp(), "Admitted", "True", "Admitted")}}}}});
+    for (int i = 0; i < 10'000; ++i) {
+      served.put(kJobs, "part-" + std::to_string(i),
+                 {{"metadata", {{"ownerReferences", owners}}},
+                  {"spec", {{"parallelism", 0}, {"template", pod_template_of({{"cpu", "1"}})}}}});
+    }
   });
 }
