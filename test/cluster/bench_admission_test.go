@@ -22,7 +22,7 @@ const mostStatusWrites = 1.1
 const musterUser = "system:serviceaccount:muster-system:muster"
 
 // startAdmitter starts muster for a load, as a service account, at the client rate of
-// MUSTER_BENCH_QPS or without a limit. One that is idle serves the webhooks and watches,
+// MUSTER_BENCH_QPS or without a limit, with the further flags of MUSTER_BENCH_FLAGS. One that is idle serves the webhooks and watches,
 // but another holds its lease, so that it decides and writes nothing.
 func startAdmitter(t *testing.T, cluster *harness.Cluster, idle bool) *harness.Muster {
 	t.Helper()
@@ -43,6 +43,7 @@ func startAdmitter(t *testing.T, cluster *harness.Cluster, idle bool) *harness.M
 	path := writeFile(t, "config.yaml", config)
 	harness.ApplyRights(t, cluster, path)
 	flags := []string{"--jobset-controller", "native", "--config", path, "--kubeconfig", asServiceAccount(t, cluster, "muster-system", "muster")}
+	flags = append(flags, strings.Fields(os.Getenv("MUSTER_BENCH_FLAGS"))...)
 	if withoutWebhooks() {
 		return harness.LaunchMuster(t, flags...)
 	}
