@@ -32,6 +32,15 @@ void drop_in_use_finalizer(const ResourceType& type, const ObjectMeta& meta, Pla
   write_finalizers(type, meta, finalizers, std::move(events), plan);
 }
 
+void delete_in_use(const ResourceType& type, const ObjectMeta& meta, Plan& plan, std::vector<ObjectEvent> events) {
+  if (meta.deleting) return drop_in_use_finalizer(type, meta, plan);
+  plan.writes.push_back({.verb = Verb::kDelete,
+                         .target = key_of(type, meta),
+                         .body = with_version(meta, {}),
+                         .uid = meta.uid,
+                         .events = std::move(events)});
+}
+
 void keep_in_use_finalizer(const ResourceType& type, const ObjectMeta& meta, bool used, Plan& plan) {
   if (meta.deleting) {
     if (!used) drop_in_use_finalizer(type, meta, plan);

@@ -6,7 +6,6 @@
 #include "api/kinds/kind_description.h"
 #include "api/meta/constants.h"
 #include "api/workload_conditions.h"
-#include "jobs/batch_job/batch_job.h"
 #include "jobs/prebuilt_workload.h"
 #include "reconcilers/in_use.h"
 #include "reconcilers/job/job_workload_choice.h"
@@ -222,16 +221,8 @@ bool is_never_run(const JobContext& context) {
 
 // It does not wait for quota and holds no quota.
 void withdraw(const JobContext& context, Plan& plan) {
-  for (const Workload* workload : context.state.workloads_of_owner(context.job.meta().uid)) {
-    if (workload->meta.deleting) {
-      drop_in_use_finalizer(kWorkloads, workload->meta, plan);
-      continue;
-    }
-    plan.writes.push_back({.verb = Verb::kDelete,
-                           .target = key_of(kWorkloads, workload->meta),
-                           .body = with_version(workload->meta, {}),
-                           .uid = workload->meta.uid});
-  }
+  for (const Workload* workload : context.state.workloads_of_owner(context.job.meta().uid))
+    delete_in_use(kWorkloads, workload->meta, plan);
 }
 
 using JobStep = Step (*)(const JobContext&, Plan&);

@@ -177,13 +177,9 @@ WorkloadChoice keep_one_of(const JobContext& context, const Workloads& owned, Pl
 }  // namespace
 
 void remove_workload(const JobContext& context, const Workload& workload, Plan& plan) {
-  if (workload.meta.deleting) return drop_in_use_finalizer(kWorkloads, workload.meta, plan);
-  plan.writes.push_back({.verb = Verb::kDelete,
-                         .target = key_of(kWorkloads, workload.meta),
-                         .body = with_version(workload.meta, {}),
-                         .uid = workload.meta.uid,
-                         .events = {context.event(kNormalEvent, "DeletedWorkload",
-                                                  "Deleted not matching Workload: " + path_of(workload.meta))}});
+  delete_in_use(
+      kWorkloads, workload.meta, plan,
+      {context.event(kNormalEvent, "DeletedWorkload", "Deleted not matching Workload: " + path_of(workload.meta))});
 }
 
 WorkloadChoice keep_one_workload(const JobContext& context, Plan& plan) {

@@ -106,14 +106,9 @@ bool runs_with_quota(const JobContext& context) {
 }
 
 void remove(const JobContext& context, const Workload& workload, Plan& plan) {
-  drop_in_use_finalizer(kWorkloads, workload.meta, plan);
-  if (workload.meta.deleting) return;
-  plan.writes.push_back(
-      {.verb = Verb::kDelete,
-       .target = key_of(kWorkloads, workload.meta),
-       .uid = workload.meta.uid,
-       .events = {context.event(kNormalEvent, "DeletedWorkload",
-                                "Deleted Workload of a job that is in no queue any more: " + path_of(workload.meta))}});
+  delete_in_use(kWorkloads, workload.meta, plan,
+                {context.event(kNormalEvent, "DeletedWorkload",
+                               "Deleted Workload of a job that is in no queue any more: " + path_of(workload.meta))});
 }
 
 }  // namespace
