@@ -174,7 +174,7 @@ void leave_queue(const JobContext& context, Plan& plan) {
       const std::string_view reason = job_end->success ? kSucceededReason : kFailedReason;
       plan.writes.push_back(
           write_status(*workload, finished_status(*workload, reason, job_end->message, context.stamp())));
-    } else if (context.job.suspended() && !context.job.active()) {
+    } else if (context.job.suspended() && !has_pods(context)) {
       remove(context, *workload, plan);
     }
   }

@@ -227,3 +227,20 @@ TEST_CASE("a job that leaves the queues leaves no Workload behind") {
     CHECK_FALSE(cluster.list(kWorkloads)[0]["spec"].contains("queueName"));
   }
 }
+
+TEST_CASE("a JobSet that leaves the queues keeps its quota as long as one of its Jobs has pods") {
+  Parts cluster;
+  const ObjectKey key{&kJobSets, "team-a", "train"};
+  cluster.edit(kJobSets, "train", [](json& jobset) { jobset["metadata"]["labels"] = json::object(); });
+  // Its status does not say so yet.
+  cluster.edit(kJobs, "train-w-0", [](json& job) {
+    job["metadata"]["labels"] = {{"jobset.sigs.k8s.io/jobset-name", "train"}};
+    job["spec"]["suspend"] = true;
+    job["status"]["active"] = 1;
+  });
+  cluster.settle(key);
+  CHECK(cluster.list(kWorkloads).size() == 1);
+  cluster.stop_pods("train-w-0");
+  cluster.settle(key);
+  CHECK(cluster.list(kWorkloads).empty());
+}
