@@ -22,8 +22,9 @@ const mostStatusWrites = 1.1
 const musterUser = "system:serviceaccount:muster-system:muster"
 
 // startAdmitter starts muster for a load, as a service account, at the client rate of
-// MUSTER_BENCH_QPS or without a limit, with the further flags of MUSTER_BENCH_FLAGS. One that is idle serves the webhooks and watches,
-// but another holds its lease, so that it decides and writes nothing.
+// MUSTER_BENCH_QPS or without a limit, with the further flags of MUSTER_BENCH_FLAGS. One that
+// is idle serves the webhooks and watches, but another holds its lease, so that it decides and
+// writes nothing.
 func startAdmitter(t *testing.T, cluster *harness.Cluster, idle bool) *harness.Muster {
 	t.Helper()
 	rate := "{qps: -1, burst: 1}"

@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -92,6 +93,37 @@ func TestSIGTERMUnderLoadLosesNoRequest(t *testing.T) {
 	} else if !closed.IsZero() && closed.Before(unready) {
 		t.Errorf("the listener closed %s before /readyz answered 503", unready.Sub(closed))
 	}
+}
+
+// The API server can be about to use a connection that muster closes, and does not repeat a POST: it is the less likely
+// the longer the connection has been idle.
+func TestIdleConnectionsOutliveTheShutdownDelayBySeconds(t *testing.T) {
+	const delay, grace = 200 * time.Millisecond, 2 * time.Second
+	muster := harness.StartMuster(t, "--shutdown-delay", delay.String())
+	trusted := x509.NewCertPool()
+	trusted.AppendCertsFromPEM(bundleOf(t, muster))
+	connection, err := tls.Dial("tcp", muster.Address, &tls.Config{RootCAs: trusted})
+	must(t, err)
+	defer connection.Close()
+	must(t, connection.SetDeadline(time.Now().Add(20*time.Second)))
+	body := harness.Review(t, "before")
+	_, err = fmt.Fprintf(connection, "POST /mutate HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+		muster.Address, len(body), body)
+	must(t, err)
+	reader := bufio.NewReader(connection)
+	response, err := http.ReadResponse(reader, nil)
+	must(t, err)
+	must(t, harness.CheckReviewResponse(response, "before"))
+
+	stopped := time.Now()
+	muster.Terminate(t)
+	if _, err = reader.ReadByte(); !errors.Is(err, io.EOF) {
+		t.Errorf("not closed in order: %v", err)
+	}
+	if open := time.Since(stopped); open < delay+grace {
+		t.Errorf("an idle connection was closed %s after SIGTERM", open)
+	}
+	muster.WaitEnded(t)
 }
 
 // postReview sends one review. lost says that an error came after the request

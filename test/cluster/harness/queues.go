@@ -212,40 +212,35 @@ func (c *Cluster) awaitNoWorkloads(namespace string) error {
 	left, since := -1, time.Now()
 	for {
 		now, err := c.leftWorkloads(namespace)
-		if err == nil && now == 0 {
+		if err == nil {
 			return nil
 		}
-		if err == nil && now != left {
+		if now != left {
 			left, since = now, time.Now()
 		}
 		if time.Since(since) > patience {
-			return fmt.Errorf("%d Workloads are left, of them %s", left, c.firstWorkload(namespace))
+			return err
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
 }
 
-// leftWorkloads counts them, without a list of ten thousand.
+// leftWorkloads is how many there are, without a list of ten thousand, and an error about the first of them.
 func (c *Cluster) leftWorkloads(namespace string) (int, error) {
 	list, err := c.Dynamic.Resource(Workloads).Namespace(namespace).List(context.Background(), metav1.ListOptions{Limit: 1})
 	if err != nil {
-		return 0, err
+		return -1, err
 	}
-	more := list.GetRemainingItemCount()
-	if more == nil {
-		return len(list.Items), nil
+	count := len(list.Items)
+	if count == 0 {
+		return 0, nil
 	}
-	return len(list.Items) + int(*more), nil
-}
-
-func (c *Cluster) firstWorkload(namespace string) string {
-	list, err := c.Dynamic.Resource(Workloads).Namespace(namespace).List(context.Background(), metav1.ListOptions{Limit: 1})
-	if err != nil || len(list.Items) == 0 {
-		return fmt.Sprint(err)
+	if more := list.GetRemainingItemCount(); more != nil {
+		count += int(*more)
 	}
 	first := &list.Items[0]
-	return fmt.Sprintf("%s: deleted %v, finalizers %v, status %v", first.GetName(), first.GetDeletionTimestamp(),
-		first.GetFinalizers(), first.Object["status"])
+	return count, fmt.Errorf("%d Workloads are left, of them %s: deleted %v, finalizers %v, status %v", count,
+		first.GetName(), first.GetDeletionTimestamp(), first.GetFinalizers(), first.Object["status"])
 }
 
 // forceWorkloadsAway is for a namespace that muster looks after no more: its Workloads
