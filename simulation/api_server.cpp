@@ -248,7 +248,8 @@ Answer ApiServer::update(const ObjectKey& key, const json& patch, bool status, c
   return commit(*key.type, std::move(after), before);
 }
 
-Answer ApiServer::remove(const ObjectKey& key, const Deletion& deletion, const Request& request) {
+Answer ApiServer::remove(const ObjectKey& asked, const Deletion& deletion, const Request& request) {
+  const ObjectKey key{&stored_type(*asked.type), asked.ns, asked.name};
   const ObjectPtr before = get(key);
   if (before == nullptr) return not_found(key);
   const std::string_view uid = string_at(*before, {"metadata", "uid"});

@@ -17,7 +17,8 @@ inline Now at(int64_t ms) {
   return {TimePoint(std::chrono::seconds(1'800'000'000) + offset), MonotonicTime(offset)};
 }
 
-inline TypedObject job(const char* name, int version, nlohmann::json annotations = nlohmann::json::object()) {
+inline TypedObject job(const std::string& name, uint64_t version,
+                       nlohmann::json annotations = nlohmann::json::object()) {
   return read_object(kJobs, {{"apiVersion", "batch/v1"},
                              {"kind", "Job"},
                              {"metadata",

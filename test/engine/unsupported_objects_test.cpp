@@ -4,19 +4,14 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/watched_kinds.h"
-#include "engine/engine.h"
+#include "test/engine/marked_jobs.h"
 
 using namespace muster;
 using namespace muster::engine;
+using namespace muster::test;
 using nlohmann::json;
 
 namespace {
-
-Now at(int64_t ms) {
-  const auto offset = std::chrono::milliseconds(ms);
-  return {TimePoint(std::chrono::seconds(1'800'000'000) + offset), MonotonicTime(offset)};
-}
 
 TypedObject flavor(const char* name, int version, const char* topology) {
   json object = {{"metadata", {{"name", name}, {"uid", name}, {"resourceVersion", std::to_string(version)}}}};
@@ -38,8 +33,7 @@ using Texts = std::vector<std::string>;
 
 TEST_CASE("unsupported objects: each is told once and counted as long as it is there") {
   Engine engine({}, {});
-  for (const WatchedKind& kind : watched_kinds()) engine.apply(KindListed{kind.type, {}}, at(0));
-  engine.apply(LeadershipChanged{true}, at(0));
+  lead(engine);
   engine.apply(ObjectChanged{flavor("a", 1, "t")}, at(0));
   Commands commands = engine.plan(at(0));
   CHECK(told(commands) == Texts{"a"});

@@ -113,7 +113,7 @@ void ObjectServer::patch(const ResourceType& type, const std::string& name, cons
 
 void ObjectServer::remove(const ResourceType& type, const std::string& name) {
   json last = get(type, name);
-  const simulation::Answer answer = server_->remove(key(type.resource() == kPods.plural ? kPods : type, name));
+  const simulation::Answer answer = server_->remove(key(type, name));
   REQUIRE_MESSAGE(answer.done(), answer.message);
   if (answer.object != nullptr && !get(type, name).is_null()) return shown(type, *answer.object);
   last["metadata"]["resourceVersion"] = std::to_string(server_->version());

@@ -13,6 +13,7 @@
 #include "api/watched_kinds.h"
 #include "engine/loop/inbox.h"
 #include "engine/loop/outbox_core.h"
+#include "test/engine/marked_jobs.h"
 #include "test/support/hand_clock.h"
 
 using namespace muster;
@@ -23,29 +24,11 @@ using nlohmann::json;
 
 namespace {
 
-TypedObject job(const std::string& name, uint64_t version, json annotations = json::object()) {
-  return read_object(kJobs, {{"apiVersion", "batch/v1"},
-                             {"kind", "Job"},
-                             {"metadata",
-                              {{"namespace", "team-a"},
-                               {"name", name},
-                               {"uid", name},
-                               {"resourceVersion", std::to_string(version)},
-                               {"annotations", std::move(annotations)}}}});
-}
-
-// Wants every Job to have the annotation `seen`; Jobs that are called "late-..." give way to others.
-reconcilers::Plan mark(const ObjectKey& target, const reconcilers::ReconcileContext& context) {
-  const Job* found = context.state.job(target.ns, target.name);
-  if (found == nullptr || !found->meta.annotation("seen").empty()) return {};
-  reconcilers::Write write{.verb = reconcilers::Verb::kPatch,
-                           .target = target,
-                           .body = {{"metadata", {{"annotations", {{"seen", "yes"}}}}}}};
-  write.gives_way = target.name.starts_with("late-");
-  return {.writes = {std::move(write)}};
-}
-void requests_for_jobs(const state::ClusterState&, const TypedObject& object, std::vector<ObjectKey>& keys) {
-  if (std::holds_alternative<JobPtr>(object)) keys.push_back(key_of(object));
+// Jobs that are called "late-..." give way to others.
+reconcilers::Plan mark_some_late(const ObjectKey& target, const reconcilers::ReconcileContext& context) {
+  reconcilers::Plan plan = mark(target, context);
+  for (reconcilers::Write& write : plan.writes) write.gives_way = target.name.starts_with("late-");
+  return plan;
 }
 reconcilers::Plan fails(const ObjectKey& key, const reconcilers::ReconcileContext& context) {
   const Job* found = context.state.job(key.ns, key.name);
@@ -53,9 +36,10 @@ reconcilers::Plan fails(const ObjectKey& key, const reconcilers::ReconcileContex
   return {};
 }
 
-const reconcilers::Reconciler kMark{.name = "mark", .requests_for = requests_for_jobs, .reconcile = mark};
+const reconcilers::Reconciler kMarkSomeLate{
+    .name = "mark", .requests_for = requests_for_jobs, .reconcile = mark_some_late};
 const reconcilers::Reconciler kFails{.name = "fails", .requests_for = requests_for_jobs, .reconcile = fails};
-const reconcilers::Reconciler* const kTable[] = {&kFails, &kMark};
+const reconcilers::Reconciler* const kTable[] = {&kFails, &kMarkSomeLate};
 
 // What runtime/ does with threads, by hand.
 struct Loop {

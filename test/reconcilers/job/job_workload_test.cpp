@@ -199,22 +199,17 @@ TEST_CASE("a job that grew past the webhook keeps its quota until its pods have 
   const ResourceType& type = jobs::find_job_kind("kubeflow.org", "PyTorchJob")->type;
   const ObjectKey key{&type, "team-a", "train"};
   const auto workers = [](int count) {
-    return json{{"Worker",
-                 {{"replicas", count},
-                  {"template", {{"spec", {{"containers", json::array({{{"name", "main"}, {"image", "app"}}})}}}}}}}};
+    return json{{"Worker", {{"replicas", count}, {"template", pod_template_of()}}}};
   };
-  cluster.put(kNamespaces, {{"metadata", {{"name", "team-a"}}}});
-  cluster.put(
-      type,
-      {{"metadata",
-        {{"name", "train"}, {"namespace", "team-a"}, {"uid", "u"}, {"labels", {{"kueue.x-k8s.io/queue-name", "q"}}}}},
-       {"spec", {{"runPolicy", {{"suspend", true}}}, {"pytorchReplicaSpecs", workers(1)}}}});
+  cluster.put(type, "train",
+              {{"metadata", {{"labels", {{"kueue.x-k8s.io/queue-name", "q"}}}}},
+               {"spec", {{"runPolicy", {{"suspend", true}}}, {"pytorchReplicaSpecs", workers(1)}}}});
   cluster.settle(key);
-  const std::string admitted = cluster.list(kWorkloads).at(0)["metadata"]["name"];
-  cluster.edit(kWorkloads, admitted, [](json& object) {
+  cluster.edit(kWorkloads, cluster.names(kWorkloads).at(0), [](json& object) {
+    json admission = admission_of(1, json::object(), json::object());
+    admission["podSetAssignments"][0]["name"] = "worker";
     object["status"] = {
-        {"admission",
-         {{"clusterQueue", "cq"}, {"podSetAssignments", json::array({{{"name", "worker"}, {"count", 1}}})}}},
+        {"admission", admission},
         {"conditions", json::array({condition("QuotaReserved", "QuotaReserved"), condition("Admitted", "Admitted")})}};
   });
   cluster.settle(key);

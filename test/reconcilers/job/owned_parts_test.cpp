@@ -8,29 +8,18 @@
 #include "test/reconcilers/job/job_cluster.h"
 
 using namespace muster;
-using muster::test::JobCluster;
-using nlohmann::json;
+using namespace muster::test;
 
 namespace {
 
-json owner(const char* api_version, const char* kind, const char* name) {
-  return json::array(
-      {{{"apiVersion", api_version}, {"kind", kind}, {"name", name}, {"uid", name}, {"controller", true}}});
-}
-
-json template_of(const char* cpu) {
-  const json container = {{"name", "main"}, {"image", "app"}, {"resources", {{"requests", {{"cpu", cpu}}}}}};
-  return {{"spec", {{"containers", json::array({container})}}}};
-}
-
 json pod_set(const char* name, int count, const char* cpu) {
-  return {{"name", name}, {"count", count}, {"template", template_of(cpu)}};
+  return {{"name", name}, {"count", count}, {"template", pod_template_of({{"cpu", cpu}})}};
 }
 
-const json kMpiJob = owner("kubeflow.org/v2beta1", "MPIJob", "top");
-const json kRayJob = owner("ray.io/v1", "RayJob", "top");
-const json kRayService = owner("ray.io/v1", "RayService", "top");
-const json kPyTorchJob = owner("kubeflow.org/v1", "PyTorchJob", "top");
+const json kMpiJob = controlled_by("kubeflow.org/v2beta1", "MPIJob", "top", "top-uid");
+const json kRayJob = controlled_by("ray.io/v1", "RayJob", "top", "top-uid");
+const json kRayService = controlled_by("ray.io/v1", "RayService", "top", "top-uid");
+const json kPyTorchJob = controlled_by("kubeflow.org/v1", "PyTorchJob", "top", "top-uid");
 
 // A job in a queue, with an admitted Workload.
 struct Whole : JobCluster {
@@ -38,39 +27,29 @@ struct Whole : JobCluster {
     const jobs::JobKind& job_kind = *jobs::find_job_kind(group, kind);
     settings.queues.rules.frameworks.emplace(job_kind.framework);
     settings.queues.rules.frameworks.emplace("ray.io/raycluster");
-    put(kNamespaces, {{"metadata", {{"name", "team-a"}}}});
-    put(job_kind.type,
-        {{"metadata",
-          {{"name", "top"}, {"namespace", "team-a"}, {"uid", "top"}, {"labels", {{"kueue.x-k8s.io/queue-name", "q"}}}}},
-         {"spec", json::object()}});
-    const json admitted = {{"type", "Admitted"},
-                           {"status", "True"},
-                           {"reason", "Admitted"},
-                           {"lastTransitionTime", "2026-01-01T11:30:00Z"}};
-    put(kWorkloads,
-        {{"metadata", {{"name", "whole"}, {"namespace", "team-a"}, {"uid", "w"}, {"ownerReferences", reference}}},
+    put(job_kind.type, "top",
+        {{"metadata", {{"labels", {{"kueue.x-k8s.io/queue-name", "q"}}}}}, {"spec", json::object()}});
+    put(kWorkloads, "whole",
+        {{"metadata", {{"ownerReferences", reference}}},
          {"spec", {{"queueName", "q"}, {"podSets", pod_sets}}},
-         {"status", {{"conditions", json::array({admitted})}}}});
+         {"status",
+          {{"conditions", json::array({condition_at("2026-01-01T11:30:00Z", "Admitted", "True", "Admitted")})}}}});
   }
-  json part(const char* name, const json& owners, int second) {
-    const std::string created = "2026-01-01T11:00:0" + std::to_string(second) + "Z";
-    return {{"name", name},
-            {"namespace", "team-a"},
-            {"uid", name},
-            {"creationTimestamp", created},
-            {"ownerReferences", owners}};
+  static json part(const json& owners, int second) {
+    return {{"creationTimestamp", "2026-01-01T11:00:0" + std::to_string(second) + "Z"}, {"ownerReferences", owners}};
   }
-  void add_job(const char* name, const json& owners, int pods, const char* cpu, int second) {
-    put(kJobs, {{"metadata", part(name, owners, second)},
-                {"spec", {{"suspend", false}, {"parallelism", pods}, {"template", template_of(cpu)}}}});
+  void add_job(const std::string& name, const json& owners, int pods, const char* cpu, int second) {
+    put(kJobs, name,
+        {{"metadata", part(owners, second)},
+         {"spec", {{"suspend", false}, {"parallelism", pods}, {"template", pod_template_of({{"cpu", cpu}})}}}});
   }
   void add_ray_cluster(const char* name, const json& owners, int workers, int second) {
-    const json group = {{"groupName", "w"}, {"replicas", workers}, {"template", template_of("1")}};
-    put(ray_cluster(), {{"metadata", part(name, owners, second)},
-                        {"spec",
-                         {{"suspend", false},
-                          {"headGroupSpec", {{"template", template_of("1")}}},
-                          {"workerGroupSpecs", json::array({group})}}}});
+    const json pods = pod_template_of({{"cpu", "1"}});
+    const json group = {{"groupName", "w"}, {"replicas", workers}, {"template", pods}};
+    put(ray_cluster(), name,
+        {{"metadata", part(owners, second)},
+         {"spec",
+          {{"suspend", false}, {"headGroupSpec", {{"template", pods}}}, {"workerGroupSpecs", json::array({group})}}}});
   }
   static const ResourceType& ray_cluster() { return jobs::find_job_kind("ray.io", "RayCluster")->type; }
   bool runs(const ResourceType& type, const char* name) {
@@ -131,12 +110,12 @@ TEST_CASE("the RayCluster and the submitter of an admitted RayJob run, each on i
   whole.add_job("more", kRayJob, 1, "1m", 2);
   CHECK_FALSE(whole.job_runs("more"));
   SUBCASE("a part of a part that may not run does not run either") {
-    const json more = owner("ray.io/v1", "RayCluster", "more");
+    const json more = controlled_by("ray.io/v1", "RayCluster", "more", "more-uid");
     whole.add_job("below", more, 1, "1", 3);
     CHECK_FALSE(whole.job_runs("below"));
   }
   SUBCASE("a part of a part runs as far as the part between goes") {
-    const json cluster = owner("ray.io/v1", "RayCluster", "top-cluster");
+    const json cluster = controlled_by("ray.io/v1", "RayCluster", "top-cluster", "top-cluster-uid");
     whole.add_job("redis-cleanup", cluster, 1, "200m", 3);
     CHECK(whole.job_runs("redis-cleanup"));
     whole.add_job("too-large", cluster, 1, "1", 4);
@@ -156,7 +135,7 @@ TEST_CASE("a RayService has two clusters while one replaces the other, and not t
 
 TEST_CASE("thousands of parts that request nothing cost no more than a hundred, and the rest does not run") {
   Whole whole("kubeflow.org", "MPIJob", kMpiJob, json::array({pod_set("launcher", 1, "1")}));
-  for (int i = 0; i < 102; ++i) whole.add_job(("part-" + std::to_string(1000 + i)).c_str(), kMpiJob, 0, "1", 0);
+  for (int i = 0; i < 102; ++i) whole.add_job("part-" + std::to_string(1000 + i), kMpiJob, 0, "1", 0);
   CHECK(whole.job_runs("part-1000"));
   CHECK(whole.job_runs("part-1100"));
   CHECK_FALSE(whole.job_runs("part-1101"));
