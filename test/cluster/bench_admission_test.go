@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -62,6 +61,8 @@ type admissionRun struct {
 	lists                  int            // of Workloads, of everybody; pages count one each
 	writes                 map[string]int // of everybody, by verb and resource
 	conflicts              map[string]int
+	took                   map[string]harness.Histogram // the API server, for requests about Workloads, by verb
+	decided                []int                        // quota reservations of muster, by the second of the run, from its log
 }
 
 // own are muster's own status writes to Workloads.
@@ -95,7 +96,7 @@ func runAdmission(t *testing.T, cluster *harness.Cluster, shape harness.Shape, f
 	}
 	cluster.AwaitSteadyWatch(t, queues)
 	conflict, done := answeredWith("409"), answeredWith("20")
-	before, musterBefore, engineBefore := metricsOf(t, cluster), muster.CPU(t), muster.EngineCPU(t)
+	metricsBefore, musterBefore, engineBefore := metricsOf(t, cluster), muster.CPU(t), muster.EngineCPU(t)
 	shapeRun := harness.ShapeRun{Shape: shape, Writers: 32, CreatesPerSecond: openLoop(t)}
 	if floor {
 		shapeRun.AdmitsAs = musterUser
@@ -105,12 +106,44 @@ func runAdmission(t *testing.T, cluster *harness.Cluster, shape harness.Shape, f
 	}
 	run := admissionRun{ShapeOutcome: shapeRun.Run(t, cluster, queues, time.Hour)}
 	run.muster, run.engine, run.peakMiB = muster.CPU(t)-musterBefore, muster.EngineCPU(t)-engineBefore, muster.PeakKiB(t)/1024
-	after := metricsOf(t, cluster)
-	run.server = processorTime(t, after) - processorTime(t, before)
-	run.writes = less(writesIn(after, done), writesIn(before, done))
-	run.conflicts = less(writesIn(after, conflict), writesIn(before, conflict))
-	run.lists = listsIn(after, "workloads") - listsIn(before, "workloads")
+	metricsAfter := metricsOf(t, cluster)
+	run.server = processorTime(t, metricsAfter) - processorTime(t, metricsBefore)
+	run.writes = less(writesIn(metricsAfter, done), writesIn(metricsBefore, done))
+	run.conflicts = less(writesIn(metricsAfter, conflict), writesIn(metricsBefore, conflict))
+	run.lists = listsIn(metricsAfter, "workloads") - listsIn(metricsBefore, "workloads")
+	run.took = requestTimes(metricsBefore, metricsAfter)
+	run.decided = decidedIn(t, muster.Log(t), run.Began)
 	return run
+}
+
+// requestTimes of the API server for writes of Workloads, by verb, between two texts of its metrics.
+func requestTimes(before, after string) map[string]harness.Histogram {
+	const family = "apiserver_request_duration_seconds"
+	times := map[string]harness.Histogram{}
+	for _, verb := range []string{"POST", "PATCH", "APPLY"} {
+		labels := []string{`resource="workloads"`, fmt.Sprintf("verb=%q", verb)}
+		times[verb] = harness.HistogramIn(after, family, labels...).Since(harness.HistogramIn(before, family, labels...))
+	}
+	return times
+}
+
+// decidedIn counts the reservations of quota in a log of muster, by the second since began.
+func decidedIn(t *testing.T, log string, began time.Time) (counts []int) {
+	t.Helper()
+	for line := range strings.Lines(log) {
+		stamp, rest, _ := strings.Cut(line, " ")
+		if !strings.HasPrefix(rest, "info: quota reserved ") {
+			continue
+		}
+		at, err := time.Parse(time.RFC3339, stamp)
+		must(t, err)
+		second := int(at.Sub(began) / time.Second)
+		for len(counts) <= second {
+			counts = append(counts, 0)
+		}
+		counts[max(second, 0)]++
+	}
+	return counts
 }
 
 // listsIn metrics of the API server counts lists of a resource.
@@ -175,70 +208,6 @@ func TestBenchAdmission(t *testing.T) {
 		t.Error(over)
 	}
 	printAdmission(shape, floor, run)
-}
-
-func printAdmission(shape harness.Shape, floor, run admissionRun) {
-	seconds := func(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
-	each := func(d time.Duration, r admissionRun) string {
-		return fmt.Sprintf("%.2f ms", d.Seconds()*1000/float64(r.Workloads))
-	}
-	rate := func(r admissionRun) string { return fmt.Sprintf("%.0f/s", float64(r.Workloads)/r.Wall.Seconds()) }
-	share := func(d time.Duration) string { return fmt.Sprintf("%.1f %%", 100*d.Seconds()/run.Wall.Seconds()) }
-	bound := max(floor.Wall, shape.QuotaBound())
-	fmt.Printf("\n| %s: %d Workloads, %d ClusterQueues | floor | muster | Kueue | bound |\n|---|---|---|---|---|\n",
-		shape.Name, shape.Workloads(), shape.Cohorts*shape.Queues)
-	row := func(cells ...string) {
-		for column, r := range []admissionRun{floor, run} {
-			if r.Workloads == 0 { // this run was not asked for
-				cells[column+1] = ""
-			}
-		}
-		fmt.Println("| " + strings.Join(cells, " | ") + " |")
-	}
-	row("wall", seconds(floor.Wall), seconds(run.Wall), seconds(shape.Kueue.Wall)+", unlimited "+seconds(shape.Uncapped), "")
-	if floor.Workloads > 0 {
-		row("wall to the larger of floor and quota bound", "", fmt.Sprintf("%.2f", run.Wall.Seconds()/bound.Seconds()), "", "1.25")
-	}
-	row("quota bound", seconds(shape.QuotaBound()), "", "", "")
-	row("last create answered after", seconds(floor.Created), seconds(run.Created), "", "")
-	row("admitted", rate(floor), rate(run), "", "")
-	for _, set := range slices.Backward(shape.Sets) {
-		row("mean wait, "+set.Class, seconds(floor.Waits[set.Class]), seconds(run.Waits[set.Class]),
-			seconds(shape.Kueue.Waits[set.Class]), seconds(shape.Kueue.Waits[set.Class]/2))
-	}
-	row("waited for 120 s and more", fmt.Sprint(floor.WaitedLong), fmt.Sprint(run.WaitedLong), "", "")
-	row("longest time without an admission", seconds(floor.LongestPause), seconds(run.LongestPause), "", "2 s in an open loop")
-	pause := func(r admissionRun) string {
-		return fmt.Sprintf("%s after the start; %s", seconds(r.PauseBegan), seconds(r.PauseSilence))
-	}
-	row("when it began; silence of the runner's watch in it", pause(floor), pause(run), "", "")
-	row("lists of Workloads, of everybody", fmt.Sprint(floor.lists), fmt.Sprint(run.lists), "", "")
-	row("evictions", fmt.Sprint(floor.Evictions), fmt.Sprint(run.Evictions), "", "")
-	row("pod-seconds that evictions threw away", "", fmt.Sprintf("%.0f", run.LostSeconds), "", "")
-	row("creates that were sent back (429)", fmt.Sprint(floor.Throttled), fmt.Sprint(run.Throttled), "", "")
-	row("lists of the runner, its watch being behind", fmt.Sprint(floor.Relists), fmt.Sprint(run.Relists), "", "")
-	row("quota exceeded", "", fmt.Sprint(len(run.OverAdmitted)), "", "0")
-	row("API server's CPU per Workload", each(floor.server, floor), each(run.server, run), "", "")
-	row("muster's CPU, all threads", seconds(floor.muster), seconds(run.muster)+", "+share(run.muster), "", "15 % of a core")
-	row("of it the engine's thread", seconds(floor.engine), seconds(run.engine)+", "+share(run.engine), "", "")
-	row("muster's peak memory", fmt.Sprintf("%d MiB", floor.peakMiB), fmt.Sprintf("%d MiB", run.peakMiB),
-		fmt.Sprintf("%d MB", shape.UncappedMB), "150 MiB")
-	row("conflicts of the runner's writes", fmt.Sprint(floor.Conflicts), fmt.Sprint(run.Conflicts), "", "")
-	row("muster's status writes per Workload", "", fmt.Sprintf("%.3f", float64(run.own())/float64(run.Workloads)), "", "")
-	row("the same per admission, without evictions", "", fmt.Sprintf("%.3f", run.ownPerAdmission()), "", fmt.Sprint(mostStatusWrites))
-	fmt.Printf("\n| writes of everybody, per Workload | floor | muster |\n|---|---|---|\n")
-	printWrites := func(what string, of func(admissionRun) map[string]int) {
-		for _, name := range slices.Sorted(maps.Keys(of(run))) {
-			if of(run)[name]*200 < run.Workloads {
-				continue // the cluster's own
-			}
-			row(name+what, fmt.Sprintf("%.3f", float64(of(floor)[name])/float64(floor.Workloads)),
-				fmt.Sprintf("%.3f", float64(of(run)[name])/float64(run.Workloads)))
-		}
-	}
-	printWrites("", func(r admissionRun) map[string]int { return r.writes })
-	printWrites(", conflicts", func(r admissionRun) map[string]int { return r.conflicts })
-	fmt.Println()
 }
 
 // The baseline in small: what can be counted, and does not depend on the machine, holds in

@@ -43,13 +43,17 @@ type ShapeOutcome struct {
 	OverAdmitted []string      // the first few moments at which a quota was exceeded
 	StatusWrites int           // its own, to Workloads, without those that met a conflict
 	Conflicts    int           // of its own
-	LongestPause time.Duration // between two admissions
+	LongestPause time.Duration // without an admission, while a Workload waited for quota
 	PauseBegan   time.Duration // when that was, from the first create
 	PauseSilence time.Duration // in it: the longest time in which the run's watch showed no change of any Workload
 	WaitedLong   int           // Workloads that waited for 120 s and more
 	LostSeconds  float64       // pod-seconds that evictions threw away
 	Throttled    int           // creates that the API server refused because it had too many requests (429)
+	Unanswered   int           // creates that it gave up after a minute (504), or whose connection broke
+	QuietPause   time.Duration // the longest of those that began after the last create's answer
 	Relists      int           // how often the run's own watch had to begin again with a list
+	Began        time.Time
+	Seconds      []ShapeSecond // since then
 }
 
 type workloadCondition struct {
@@ -103,6 +107,7 @@ type shapeRun struct {
 	mutex         sync.Mutex
 	records       map[string]*record
 	finished      int
+	waiting       int            // how many wait for quota
 	used          map[string]int // cpu, by ClusterQueue and by cohort
 	outcome       ShapeOutcome
 	waits         map[string]time.Duration // sums
@@ -146,10 +151,12 @@ func (s ShapeRun) Run(t testing.TB, c *Cluster, queues ShapeQueues, within time.
 		group.Go(r.write)
 	}
 	r.began = time.Now()
-	r.lastChange = r.began
+	r.lastChange, r.outcome.Began = r.began, r.began
 	create := func(number int) error { return r.create(r.records[arrivals[number].name]) }
 	created := s.createAll(ctx, len(arrivals), create)
+	r.mutex.Lock()
 	r.outcome.Created = time.Since(r.began)
+	r.mutex.Unlock()
 	if created.Failed > 0 {
 		cancel(errors.New(created.String()))
 	}
@@ -228,31 +235,45 @@ func (r *shapeRun) create(workload *record) error {
 	r.mutex.Lock()
 	workload.sent = time.Now()
 	r.mutex.Unlock()
-	status, err := r.post(body)
-	if err == nil && status == http.StatusConflict {
-		err = fmt.Errorf("there is a Workload %s already", workload.name)
-	}
-	if err != nil {
+	if err := r.post(workload.name, body); err != nil {
 		r.cancel(err)
+		return err
 	}
-	return err
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.second().Created++
+	return nil
 }
 
 // post creates a Workload. If the API server refuses it for now, post tries again after the time that the answer names, as
-// client-go does.
-func (r *shapeRun) post(body []byte) (int, error) {
+// client-go does. After a create without an answer (the API server gives up after one minute, or a connection breaks) the
+// Workload can exist or not: post tries again and finds out.
+func (r *shapeRun) post(name string, body []byte) error {
+	unanswered := false
 	for {
 		status, err := r.creator.send(r.ctx, http.MethodPost, r.queues.path(), r.CreatesAs, "application/json", body)
 		var later throttledError
-		if !errors.As(err, &later) {
-			return status, err
+		throttled := errors.As(err, &later)
+		switch {
+		case r.ctx.Err() != nil:
+			return context.Cause(r.ctx)
+		case throttled && !until(r.ctx, time.Now().Add(later.after)):
+			return context.Cause(r.ctx)
+		case throttled:
+		case err != nil && (status == http.StatusGatewayTimeout || status == 0):
+			unanswered = true
+		case status == http.StatusConflict && !unanswered:
+			return fmt.Errorf("there is a Workload %s already", name)
+		default:
+			return err
 		}
 		r.mutex.Lock()
-		r.outcome.Throttled++
-		r.mutex.Unlock()
-		if !until(r.ctx, time.Now().Add(later.after)) {
-			return status, context.Cause(r.ctx)
+		if throttled {
+			r.outcome.Throttled++
+		} else {
+			r.outcome.Unanswered++
 		}
+		r.mutex.Unlock()
 	}
 }
 
@@ -265,6 +286,11 @@ func (r *shapeRun) see(event *workloadEvent) {
 	if workload == nil || event.Type == "DELETED" {
 		r.cancel(fmt.Errorf("somebody else's hand in the run: %s %s", event.Type, event.Object.Metadata.Name))
 		return
+	}
+	waited := workload.waits()
+	defer func() { r.count(waited, workload.waits(), now) }()
+	if workload.version == "" {
+		r.second().Appeared++
 	}
 	workload.version, workload.conditions = event.Object.Metadata.ResourceVersion, event.Object.Status.Conditions
 	if isTrue(workload.conditions, "Finished") {
@@ -301,17 +327,22 @@ func (r *shapeRun) admitted(workload *record) {
 			r.outcome.WaitedLong++
 		}
 	}
-	if pause := now.Sub(r.lastAdmission); !r.lastAdmission.IsZero() && pause > r.outcome.LongestPause {
+	if pause := now.Sub(r.lastAdmission); pause > r.outcome.LongestPause {
 		r.outcome.LongestPause, r.outcome.PauseBegan, r.outcome.PauseSilence = pause, r.lastAdmission.Sub(r.began), r.silence
+	}
+	if r.outcome.Created > 0 && r.lastAdmission.Sub(r.began) > r.outcome.Created {
+		r.outcome.QuietPause = max(r.outcome.QuietPause, now.Sub(r.lastAdmission))
 	}
 	r.lastAdmission, workload.admittedAt, r.silence = now, now, 0
 	workload.admissions++
 	r.outcome.Admissions++
+	r.second().Admitted++
 	workload.timer = time.AfterFunc(workload.set.Runtime, func() {
 		r.mutex.Lock()
 		defer r.mutex.Unlock()
 		if workload.timer != nil {
 			workload.over = true
+			r.second().Over++
 			r.act(workload)
 		}
 	})
@@ -322,6 +353,7 @@ func (r *shapeRun) end(workload *record) {
 		return
 	}
 	workload.finished = true
+	r.second().Finished++
 	r.reserve(workload, "")
 	r.finished++
 	if r.finished == len(r.records) {

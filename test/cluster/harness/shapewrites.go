@@ -70,9 +70,10 @@ func (r *shapeRun) writeOne(workload *record) {
 	if r.admits(workload) {
 		user = r.AdmitsAs
 	}
-	applies := r.CreatesPerSecond > 0 && workload.over && !workload.evicted
+	ends := workload.over && !workload.evicted
+	applies := r.CreatesPerSecond > 0 && ends
 	r.mutex.Unlock()
-	answer := http.StatusOK
+	answer, sent := http.StatusOK, time.Now()
 	if status != nil {
 		var err error
 		if applies {
@@ -88,6 +89,11 @@ func (r *shapeRun) writeOne(workload *record) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	workload.busy = false
+	if ends && status != nil {
+		second := r.second()
+		second.Ended++
+		second.Slowest = max(second.Slowest, time.Since(sent))
+	}
 	switch {
 	case status == nil:
 	case answer == http.StatusConflict:
