@@ -9,12 +9,6 @@
 #include "runtime/version.h"
 
 namespace muster::commands {
-namespace {
-
-// The API server handles some hundred writes a second; more parallel writes only wait there.
-constexpr size_t kWriteConnections = 32;
-
-}  // namespace
 
 Outcome<> ServeProcess::start() {
   if (flags_.standalone && settings_.configuration.muster.aggregated_visibility) {
@@ -185,16 +179,16 @@ void ServeProcess::make_engine_loop(const runtime::Surroundings& surroundings) {
                                               .webhook_url = flags_.webhook_url,
                                               .native_jobsets = surroundings.native_jobsets,
                                               .jobset_controller = surroundings.own.jobset_controller,
-                                              .keep_webhook_configurations = flags_.keep_webhook_configurations,
-                                              .connections = kWriteConnections};
+                                              .keep_webhook_configurations = flags_.keep_webhook_configurations};
   engine::EngineSettings engine = runtime::engine_settings_of(settings_, of_engine);
   if (!flags_.record_file.empty()) start_recording(of_engine);
   engine.observer = recorder_.get();
   engine_watch_ = std::make_unique<runtime::EngineWatch>(
       clock_, [this](const std::string& step, Duration took) { reports_.slow_step(step, took); });
   engine.watch = engine_watch_.get();
+  const auto writes_at_once = static_cast<size_t>(settings_.configuration.muster.concurrent_writes);
   loop_ = std::make_unique<runtime::EngineLoop>(
-      std::move(engine), kWriteConnections, clock_,
+      std::move(engine), writes_at_once, clock_,
       runtime::EngineLoop::Callbacks{
           .write = [this](const engine::Command& command, MonotonicTime not_after,
                           std::stop_token stop) { return cluster_->write(command, not_after, std::move(stop)); },

@@ -153,7 +153,7 @@ engine::EngineSettings engine_settings_of(const Settings& settings, const Engine
   engine.webhooks.jobset_controller = surroundings.jobset_controller;
   engine.keep_webhook_configurations = surroundings.keep_webhook_configurations;
   engine.reconcilers = reconciler_settings_of(settings, surroundings.native_jobsets, surroundings.own_namespace);
-  engine.admissions_at_a_time = surroundings.connections;
+  engine.admissions_at_a_time = static_cast<size_t>(settings.configuration.muster.concurrent_writes);
   return engine;
 }
 

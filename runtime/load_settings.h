@@ -73,7 +73,6 @@ struct EngineSurroundings {
   bool native_jobsets = false;
   std::string jobset_controller{};  // OwnIdentity::jobset_controller
   bool keep_webhook_configurations = true;
-  size_t connections = 32;  // for writes
 };
 engine::EngineSettings engine_settings_of(const Settings& settings, const EngineSurroundings& surroundings);
 

@@ -44,6 +44,9 @@ struct MusterConfiguration {
   std::optional<Duration> backoff_limit_timeout;
   // How far a delay before the next try may be stretched, as a share of it.
   double backoff_jitter = RequeuingStrategy{}.backoff_jitter;
+  // How many writes may be on their way to the API server at once. It handles some hundred writes a second: while it
+  // answers in time, more only wait there.
+  int concurrent_writes = 32;
   JobSetController jobset_controller = JobSetController::kAuto;
   // Beside a foreign JobSet controller: keep spec.groupSchedulingConfig in its CRD. Off,
   // groups are asked for by annotation alone.

@@ -12,6 +12,10 @@ bool is_share(double value) {
   return value >= 0 && value <= 1;
 }
 
+std::string count_range(int most) {
+  return "must be a whole number from 1 to " + std::to_string(most);
+}
+
 }  // namespace
 
 std::string shown(const std::string& text) {
@@ -33,6 +37,10 @@ std::string shown(double number) {
   char digits[32];
   const auto end = std::to_chars(std::begin(digits), std::end(digits), number).ptr;
   return std::string(digits, end);
+}
+
+std::string shown(int number) {
+  return std::to_string(number);
 }
 
 std::string shown(const std::vector<std::string>& list) {
@@ -109,6 +117,22 @@ Result<double> parse_share(std::string_view text) {
   const auto value = finite_number(text);
   if (!value || !is_share(*value)) return fail(kShareRange);
   return *value;
+}
+
+void read_count(const json& value, const FieldPath& path, int most, int& into, FieldErrors& errors) {
+  const auto number = value.is_number_integer() ? whole_number<int>(value.dump()) : std::nullopt;
+  if (!value.is_number())
+    errors.push_back(type_invalid(path, value, count_range(most)));
+  else if (!number || *number < 1 || *number > most)
+    errors.push_back(invalid(path, value, count_range(most)));
+  else
+    into = *number;
+}
+
+Result<int> parse_count(std::string_view text, int most) {
+  const auto number = whole_number<int>(text);
+  if (!number || *number < 1 || *number > most) return fail(count_range(most));
+  return *number;
 }
 
 void read_jobset_gates(const json& value, const FieldPath& path, FeatureGateMap& into, FieldErrors& errors) {

@@ -41,6 +41,7 @@ std::string shown(const std::string& text);
 std::string shown(Duration duration);  // "2160h", "1h30m"
 std::string shown(bool on);
 std::string shown(double number);
+std::string shown(int number);
 std::string shown(const std::vector<std::string>& list);
 std::string shown(const FeatureGateMap& gates);
 template <class T>
@@ -54,10 +55,13 @@ void read_names(const json& value, const FieldPath& path, std::string_view kind,
                 FieldErrors& errors);
 void read_switch(const json& value, const FieldPath& path, bool& into, FieldErrors& errors);
 void read_share(const json& value, const FieldPath& path, double& into, FieldErrors& errors);
+// A whole number from 1 to `most`.
+void read_count(const json& value, const FieldPath& path, int most, int& into, FieldErrors& errors);
 void read_jobset_gates(const json& value, const FieldPath& path, FeatureGateMap& into, FieldErrors& errors);
 Outcome<> add_names(const std::vector<std::string>& texts, std::vector<std::string>& into);
 Result<bool> parse_switch(std::string_view text);
 Result<double> parse_share(std::string_view text);
+Result<int> parse_count(std::string_view text, int most);
 Result<FeatureGateMap> parse_jobset_gates(std::string_view text);
 
 inline std::vector<std::string_view> no_words() {
@@ -135,6 +139,21 @@ constexpr SettingValue share() {
             read_share(value, path, into.*Member, errors);
           },
           set<Member, parse_share>, show<Member>};
+}
+
+template <int most>
+Result<int> parse_count_to(std::string_view text) {
+  return parse_count(text, most);
+}
+
+// From 1 to `most`.
+template <auto Member, int most>
+constexpr SettingValue count() {
+  return {SettingForm::kCount, no_words,
+          [](const json& value, const FieldPath& path, MusterConfiguration& into, FieldErrors& errors) {
+            read_count(value, path, most, into.*Member, errors);
+          },
+          set<Member, parse_count_to<most>>, show<Member>};
 }
 
 // Whether flags add to the list of the file, or replace it.

@@ -12,6 +12,8 @@ using namespace setting_values;
 using M = MusterConfiguration;
 
 constexpr Duration kShortestCertificate = std::chrono::seconds(5);
+// Each has a thread.
+constexpr int kMostConcurrentWrites = 512;
 
 constexpr Words<SuspendGuard, 2> kSuspendGuards{
     "must be enforce (reject) or observe (let through, with a warning)",
@@ -130,6 +132,15 @@ constexpr MusterSetting kSettings[] = {
      .help = "Extra delay before a retry, as a fraction of the backoff",
      .page = "Extra delay before the next attempt, as a fraction of the delay from `0` to `1`. It depends on the "
              "Workload's uid, so that Workloads that were late together are not requeued together."},
+    {.name = "concurrentWrites",
+     .flag = "--concurrent-writes",
+     .value = count<&M::concurrent_writes, kMostConcurrentWrites>(),
+     .help = "Writes that may be on their way to the API server at once, 1 to 512",
+     .page =
+         "How many writes may be on their way to the API server at once, from `1` to `512`. While it answers within a "
+         "second, more writes only wait there. Where its answers take many seconds, a larger number gives muster a "
+         "larger part of it, at the cost of all other clients; a "
+         "[FlowSchema](runbooks.md) is better for a whole cluster."},
     {.name = "groupScheduling",
      .flag = "--group-scheduling",
      .value = toggle<&M::group_scheduling>(),

@@ -38,8 +38,7 @@ json recorded_settings(const Settings& settings, const SettingsFlags& flags, con
           {"webhookUrl", surroundings.webhook_url},
           {"nativeJobSets", surroundings.native_jobsets},
           {"jobsetController", surroundings.jobset_controller},
-          {"keepWebhookConfigurations", surroundings.keep_webhook_configurations},
-          {"connections", surroundings.connections}};
+          {"keepWebhookConfigurations", surroundings.keep_webhook_configurations}};
 }
 
 Result<engine::EngineSettings> settings_of_recording(const json& recorded, const std::string* other_configuration) {
@@ -51,8 +50,7 @@ Result<engine::EngineSettings> settings_of_recording(const json& recorded, const
       .webhook_url = text("webhookUrl"),
       .native_jobsets = bool_at(recorded, {"nativeJobSets"}),
       .jobset_controller = text("jobsetController"),
-      .keep_webhook_configurations = bool_at(recorded, {"keepWebhookConfigurations"}),
-      .connections = static_cast<size_t>(std::max<int64_t>(int_at(recorded, {"connections"}).value_or(1), 1))};
+      .keep_webhook_configurations = bool_at(recorded, {"keepWebhookConfigurations"})};
   auto settings =
       settings_of_texts(std::move(texts), read_flags(object_at(recorded, {"flags"})), surroundings.own_namespace);
   if (!settings) return fail(settings.error().message);

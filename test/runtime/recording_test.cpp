@@ -210,14 +210,14 @@ TEST_CASE("recorded settings: the same engine is made from them, and comments ar
   SettingsFlags flags;
   flags.given["backoffJitter"] = {"0.5"};
   flags.given["groupScheduling"] = {"false"};
+  flags.given["concurrentWrites"] = {"7"};
   const auto settings = settings_of_texts({.configuration = config, .kinds = {}}, flags, "muster-system");
   REQUIRE_MESSAGE(settings.ok(), settings.error().message);
   const EngineSurroundings surroundings{.own_namespace = "queues",
                                         .webhook_url = "https://10.0.0.5:9443",
                                         .native_jobsets = true,
                                         .jobset_controller = "system:serviceaccount:a:b",
-                                        .keep_webhook_configurations = false,
-                                        .connections = 7};
+                                        .keep_webhook_configurations = false};
   const json recorded = recorded_settings(*settings, flags, surroundings);
   CHECK(recorded.dump().find("hunter2") == std::string::npos);
   const auto again = settings_of_recording(recorded, nullptr);

@@ -47,6 +47,7 @@ patchJobSetDefinition: false
 groupScheduling: false
 backoffLimitTimeout: 24h
 backoffJitter: 0.25
+concurrentWrites: 64
 webhookClientCAFile: /etc/muster/clients/ca.crt
 webhookClientNames: [kube-apiserver, api.example]
 aggregatedVisibility: true
@@ -54,6 +55,7 @@ dashboard: true
 )");
   CHECK(muster.dashboard);
   CHECK(muster.aggregated_visibility);
+  CHECK(muster.concurrent_writes == 64);
   CHECK(muster.suspend_guard == SuspendGuard::kObserve);
   CHECK(muster.admitters ==
         std::vector<std::string>{"system:serviceaccount:jobset-system:jobset-controller-manager", "alice"});
@@ -85,7 +87,8 @@ TEST_CASE("MusterConfiguration refuses what it does not know") {
       {"an unknown field", "suspendguard: enforce",
        "suspendguard: Forbidden: is no field of MusterConfiguration; the fields are suspendGuard, admitters, "
        "waiterImage, logFormat, certificateLifetime, jobSetFeatureGates, jobSetController, patchJobSetDefinition, "
-       "backoffLimitTimeout, backoffJitter, groupScheduling, webhookClientCAFile, webhookClientNames, "
+       "backoffLimitTimeout, backoffJitter, concurrentWrites, groupScheduling, webhookClientCAFile, "
+       "webhookClientNames, "
        "unqueuedKinds, aggregatedVisibility, dashboard"},
       {"a word that is none", "suspendGuard: maybe",
        "suspendGuard: Invalid value: \"maybe\": must be enforce (reject) or observe (let through, with a warning)"},
@@ -121,6 +124,14 @@ TEST_CASE("MusterConfiguration refuses what it does not know") {
        "backoffLimitTimeout: Invalid value: \"0s\": must be longer than 0s; leave it out to have no such limit"},
       {"jitter in quotes", "backoffJitter: \"0.1\"",
        "backoffJitter: Invalid value: \"0.1\": must be a share from 0 to 1, as 0.1"},
+      {"a number of writes in quotes", "concurrentWrites: \"64\"",
+       "concurrentWrites: Invalid value: \"64\": must be a whole number from 1 to 512"},
+      {"a part of a write", "concurrentWrites: 1.5",
+       "concurrentWrites: Invalid value: 1.5: must be a whole number from 1 to 512"},
+      {"no writes at all", "concurrentWrites: 0",
+       "concurrentWrites: Invalid value: 0: must be a whole number from 1 to 512"},
+      {"more writes than a number holds", "concurrentWrites: 99999999999",
+       "concurrentWrites: Invalid value: 99999999999: must be a whole number from 1 to 512"},
       {"jitter that is more than the delay", "backoffJitter: 1.5",
        "backoffJitter: Invalid value: 1.5: must be a share from 0 to 1, as 0.1"},
       {"gates that are no map", "jobSetFeatureGates: ElasticJobSet=true",

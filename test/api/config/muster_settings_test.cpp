@@ -32,6 +32,7 @@ const std::map<std::string, Example>& examples() {
       {"patchJobSetDefinition", {false, {"false"}}},
       {"backoffLimitTimeout", {"24h", {"24h"}}},
       {"backoffJitter", {0.25, {"0.25"}}},
+      {"concurrentWrites", {64, {"64"}}},
       {"groupScheduling", {false, {"false"}}},
       {"webhookClientCAFile", {"/ca.crt", {"/ca.crt"}}},
       {"webhookClientNames", {{"api"}, {"api"}}},
@@ -46,6 +47,14 @@ std::string joined(const std::vector<std::string>& texts) {
   std::string all;
   for (const std::string& text : texts) all += (all.empty() ? "" : ",") + text;
   return all;
+}
+
+// The largest number that it takes.
+int most_of(const MusterSetting& setting) {
+  MusterConfiguration into;
+  int most = 1;
+  while (setting.value.set({std::to_string(most + 1)}, into).ok()) ++most;
+  return most;
 }
 
 // The table of docs/configuration.md.
@@ -100,6 +109,10 @@ TEST_CASE("settings: what the file refuses, the flag refuses") {
       {"backoffJitter", "1.01", "--backoff-jitter: must be a share"},
       {"backoffJitter", "0.1x", "--backoff-jitter: must be a share"},
       {"backoffJitter", "nan", "--backoff-jitter: must be a share"},
+      {"concurrentWrites", "0", "--concurrent-writes: must be a whole number from 1 to 512"},
+      {"concurrentWrites", "513", "--concurrent-writes: must be a whole number from 1 to 512"},
+      {"concurrentWrites", "1.5", "--concurrent-writes: must be a whole number"},
+      {"concurrentWrites", "", "--concurrent-writes: must be a whole number"},
       {"waiterImage", "a b", "--waiter-image: must be the name of a container image, without white space"},
       {"waiterImage", "", "--waiter-image: must not be empty"},
       {"webhookClientCAFile", "", "--webhook-client-ca: must not be empty"},
@@ -193,6 +206,9 @@ TEST_CASE("settings: the chart's schema of values has each of them and nothing e
         break;
       case SettingForm::kShare:
         of_setting = {{"type", "number"}, {"minimum", 0}, {"maximum", 1}};
+        break;
+      case SettingForm::kCount:
+        of_setting = {{"type", "integer"}, {"minimum", 1}, {"maximum", most_of(setting)}};
         break;
       case SettingForm::kSwitch:
         of_setting = {{"type", "boolean"}};
