@@ -324,6 +324,20 @@ void say_turn(const ExplainContext& context, const Workload& workload, const sch
   say_not_looked_at(context, waits, reply);
 }
 
+// An API server that has time accepts an admission within some milliseconds.
+constexpr Duration kLongWrite = std::chrono::seconds(5);
+
+void say_unwritten(Duration since, const std::string& cluster_queue, ExplainReply& reply) {
+  reply.say("AdmissionNotWritten", reply.subject() + " got its turn in ClusterQueue " + cluster_queue + " " +
+                                       format_duration(std::chrono::floor<std::chrono::seconds>(since)) +
+                                       " ago, and the API server has not accepted its admission yet.");
+  reply.change.push_back(
+      "Nothing to do for its owner: muster sends the admission until the API server accepts it. An administrator can "
+      "see "
+      "in muster's metrics (rest_client_*) and log whether the API server is slow or refuses writes "
+      "(docs/runbooks.md).");
+}
+
 }  // namespace
 
 void explain_waiting(const ExplainContext& context, const Workload& workload, ExplainReply& reply) {
@@ -333,9 +347,10 @@ void explain_waiting(const ExplainContext& context, const Workload& workload, Ex
       explain_gate(workload, reply) == reconcilers::Step::kDone)
     return;
   const state::SchedulerDriver& driver = context.decisions;
-  const state::PendingDecision* decision = driver.pending_decision_on(workload.meta.ns, workload.meta.name);
+  const auto unwritten = driver.unwritten_admission(workload.meta.ns, workload.meta.name, context.now);
+  if (unwritten && *unwritten >= kLongWrite) return say_unwritten(*unwritten, queues.cluster_name, reply);
   const auto waits = scheduler::explain_pending(driver.scheduler().state(), workload.meta.ns, workload.meta.name);
-  if ((decision != nullptr && std::holds_alternative<scheduler::Admitted>(*decision)) || !waits) {
+  if (unwritten || !waits) {
     reply.say("BeingAdmitted", reply.subject() + " has just got its turn in ClusterQueue " + queues.cluster_name + ".");
     reply.change.push_back("Nothing to do: ask again in a moment.");
     return;

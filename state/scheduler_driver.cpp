@@ -288,7 +288,8 @@ void SchedulerDriver::take(scheduler::Decision decision, Now now, std::vector<Ob
                    const ObjectMeta& meta = admitted.workload->meta;
                    keys.push_back(key_of(kWorkloads, meta));
                    if (blocks_admission(settings_)) blocks_.put(path_of(meta), {now.wall}, now);
-                   decisions_.insert_or_assign(path_of(meta), Unpersisted{.decision = std::move(admitted)});
+                   decisions_.insert_or_assign(path_of(meta),
+                                               Unpersisted{.decision = std::move(admitted), .made = now.monotonic});
                  },
                  [&](scheduler::Preempted& preempted) { take(std::move(preempted), now, keys); },
                  [](scheduler::AwaitedVictim&) {},
@@ -346,6 +347,14 @@ void SchedulerDriver::take(scheduler::Pending pending, Now now, std::vector<Obje
 const PendingDecision* SchedulerDriver::pending_decision_on(std::string_view ns, std::string_view workload) const {
   const auto found = decisions_.find(path_of(ns, workload));
   return found == decisions_.end() ? nullptr : &found->second.decision;
+}
+
+std::optional<Duration> SchedulerDriver::unwritten_admission(std::string_view ns, std::string_view workload,
+                                                             Now now) const {
+  const auto found = decisions_.find(path_of(ns, workload));
+  if (found == decisions_.end() || !std::holds_alternative<scheduler::Admitted>(found->second.decision))
+    return std::nullopt;
+  return now.monotonic - found->second.made;
 }
 
 bool SchedulerDriver::admits(const ObjectKey& key) const {

@@ -73,6 +73,8 @@ class SchedulerDriver {
   }
   // What is to be written into this Workload; nullptr: nothing.
   const PendingDecision* pending_decision_on(std::string_view ns, std::string_view workload) const;
+  // How long ago an admission was decided that the API server has not accepted yet; nullopt: there is none.
+  std::optional<Duration> unwritten_admission(std::string_view ns, std::string_view workload, Now now) const;
   // Whether this key is a Workload's whose admission waits to be written.
   bool admits(const ObjectKey& key) const;
   // The API server refused a status. A Workload's is then as if it had not been decided, and is decided again.
@@ -96,6 +98,7 @@ class SchedulerDriver {
   void put_after_late_names(const ClusterState& state, Now now);
   struct Unpersisted {
     PendingDecision decision;
+    MonotonicTime made{};  // an admission
     bool sent = false;
     MonotonicTime sent_at{};
     // An admission that is being written was revoked: to be written once the other is.

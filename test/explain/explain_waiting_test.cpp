@@ -142,6 +142,14 @@ TEST_CASE("explain: a decision that is not written yet is told as one") {
   cluster.put(kWorkloads, ExplainCluster::workload());
   cluster.decide();
   CHECK(cluster.ask().reason == "BeingAdmitted");
+  cluster.pass(std::chrono::milliseconds(4999));
+  CHECK(cluster.ask().reason == "BeingAdmitted");
+  cluster.pass(std::chrono::milliseconds(7001));
+  const ExplainReply late = cluster.ask();
+  CHECK(late.reason == "AdmissionNotWritten");
+  CHECK(late.headline ==
+        "Job team-a/train got its turn in ClusterQueue cq 12s ago, and the API server has not accepted its admission "
+        "yet.");
 }
 
 TEST_CASE("explain: a preemptor names whom it waits for") {

@@ -1,0 +1,58 @@
+package cluster
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"muster.batch/test/cluster/harness"
+)
+
+// While the API server does not answer, as many admissions as concurrentWrites allows are on their way, and explain
+// says of such a job what it waits for.
+func TestAdmissionsThatTheAPIServerDoesNotAnswer(t *testing.T) {
+	cluster := harness.Connect(t)
+	wire := cluster.Wire(t)
+	muster := startQueueMuster(t, "--kubeconfig", wire.Kubeconfig, "--concurrent-writes", "3")
+	teams := cluster.Teams(t)
+	cluster.Kubectl(t, "", "create", "serviceaccount", "boss", "-n", teams.Namespace)
+	cluster.Kubectl(t, "", "create", "clusterrolebinding", "boss-"+teams.Namespace, "--clusterrole", "cluster-admin",
+		"--serviceaccount", teams.Namespace+":boss")
+	t.Cleanup(func() { cluster.Kubectl(t, "", "delete", "clusterrolebinding", "boss-"+teams.Namespace) })
+	token := explainToken(t, cluster, teams.Namespace, "boss")
+	teams.Flavor("f")
+	teams.Queue("a", teams.Cpus("f=10"))
+
+	wire.HoldWrites(func(what string) bool { return strings.HasPrefix(what, "patch workloads/status") })
+	var names []string
+	for i := range 6 {
+		names = append(names, fmt.Sprintf("job-%d", i))
+		teams.Job("a", names[i], 1, "1")
+	}
+	held := func() (jobs []string) {
+		for _, name := range names {
+			if strings.Contains(strings.Join(wire.Held(), " "), " job-"+name+"-") {
+				jobs = append(jobs, name)
+			}
+		}
+		return jobs
+	}
+	harness.Eventually(t, 30*time.Second, "an admission that is not written is explained", func() error {
+		jobs := held()
+		if len(jobs) == 0 {
+			return fmt.Errorf("no admission is on its way")
+		}
+		status, answer := askDirectly(t, muster, "/explain/v1/namespaces/"+teams.Namespace+"/jobs/"+jobs[0], token)
+		if status != http.StatusOK || answer.Reason != "AdmissionNotWritten" {
+			return fmt.Errorf("%d, %+v", status, answer)
+		}
+		return nil
+	})
+	if jobs := held(); len(jobs) != 3 {
+		t.Errorf("on their way are the admissions of %q, want three", jobs)
+	}
+	wire.HoldWrites(nil)
+	teams.Admitted(names...)
+}
