@@ -22,6 +22,7 @@ enum class Measured {
   kChecksPassed,        // admitted, and it has checks; `seconds`: since its reservation
   kReady,               // `seconds`: since it was created or requeued
   kReadySinceAdmitted,  // `seconds`: since its admission
+  kRecovered,           // ready again; `seconds`: since a pod was not
   kEvicted,             // `reason`, `cause`
   kEvictedFirst,        // the first time for this reason and cause
   kEvictedWhileReady,   // `reason`, `cause`; `seconds`: since its pods were ready
@@ -81,6 +82,7 @@ enum class Gauge {
   kCohortQuota,               // cohort, flavor, resource
   kCohortReservations,        // cohort, flavor, resource
   kCohortAdmitted,            // cohort
+  kCohortPending,             // cohort, status
   kLocalPendingWorkloads,     // name, namespace, status
   kLocalReservingWorkloads,   // name, namespace
   kLocalAdmittedWorkloads,    // name, namespace

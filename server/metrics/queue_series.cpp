@@ -79,6 +79,10 @@ constexpr Row kRows[] = {
      Buckets::kWait, kClass, "From admission until all pods were ready."},
     {Measured::kReadySinceAdmitted, Owner::kLocalQueue, "kueue_local_queue_admitted_until_ready_wait_time_seconds",
      Buckets::kWait, kClass, "From admission until all pods were ready, by LocalQueue."},
+    {Measured::kRecovered, Owner::kClusterQueue, "kueue_workload_recovery_wait_time_seconds", Buckets::kWait, kClass,
+     "From the moment at which a pod was not ready any more until all pods were ready again."},
+    {Measured::kRecovered, Owner::kLocalQueue, "kueue_local_queue_workload_recovery_wait_time_seconds", Buckets::kWait,
+     kClass, "From the moment at which a pod was not ready any more until all were ready again, by LocalQueue."},
 
     {Measured::kEvicted, Owner::kClusterQueue, "kueue_evicted_workloads_total", Buckets::kCount,
      kReason | kCause | kClass, "Evictions by reason and, where there is one, what lies beneath it."},

@@ -61,6 +61,9 @@ class StatusChange {
   void measure_readiness() {
     add(Measured::kReady).seconds = waited(kPodsReadyCondition);
     add(Measured::kReadySinceAdmitted).seconds = seconds_between(stamp(kAdmittedCondition), stamp(kPodsReadyCondition));
+    const Condition* before = find_condition(workload_.status.conditions, kPodsReadyCondition);
+    if (before != nullptr && before->reason == kWaitForRecoveryReason)
+      add(Measured::kRecovered).seconds = seconds_between(before->last_transition, stamp(kPodsReadyCondition));
   }
 
   void measure_evictions() {

@@ -75,6 +75,7 @@ class GaugeReader {
   // Values of a Cohort that come from the ClusterQueues below it.
   struct Subtree {
     int64_t admitted = 0;
+    int64_t active = 0, inadmissible = 0;  // pending
     Sums reserved;
   };
 
@@ -101,7 +102,7 @@ class GaugeReader {
     if (shows_cohorts_) show(Gauge::kClusterQueueInfo, place_of(kQueue, name, reading.tree), 1);
     show_share(Gauge::kClusterQueueShare, {{kQueue, name}, {"cohort", queue->cohort}}, reading.tree.share);
     if (settings_.metrics.cluster_queue_resources) read_resources(*queue, counts, reading.requested);
-    if (shows_cohorts_) add_to_cohorts(*queue, counts);
+    if (shows_cohorts_) add_to_cohorts(*queue, counts, reading.pending);
   }
 
   // Values that are counted by LocalQueue only.
@@ -142,10 +143,12 @@ class GaugeReader {
       show(Gauge::kResourcePending, {{kQueue, name}, {"resource", resource}}, to_double(resource, amount));
   }
 
-  void add_to_cohorts(const ClusterQueue& queue, const QueueCounts& counts) {
+  void add_to_cohorts(const ClusterQueue& queue, const QueueCounts& counts, const scheduler::PendingReading& pending) {
     for (const std::string& name : cohorts_above(queue, state_).names) {
       Subtree& subtree = subtrees_[name];
       subtree.admitted += counts.admitted;
+      subtree.active += pending.active;
+      subtree.inadmissible += pending.inadmissible;
       for (const auto& [flavor, requests] : counts.reserved) {
         for (const auto& [resource, amount] : requests) {
           int64_t& sum = subtree.reserved[{flavor, resource}];
@@ -201,6 +204,9 @@ class GaugeReader {
     show(Gauge::kCohortInfo, place_of("cohort", name, reading.tree), 1);
     show_share(Gauge::kCohortShare, {{"cohort", name}}, reading.tree.share);
     show(Gauge::kCohortAdmitted, {{"cohort", name}}, static_cast<double>(subtree.admitted));
+    show(Gauge::kCohortPending, {{"cohort", name}, {"status", "active"}}, static_cast<double>(subtree.active));
+    show(Gauge::kCohortPending, {{"cohort", name}, {"status", "inadmissible"}},
+         static_cast<double>(subtree.inadmissible));
     for (const scheduler::CohortReading::Quota& quota : reading.subtree) {
       const GaugeLabels labels = {{"cohort", name}, {"flavor", quota.flavor}, {"resource", quota.resource}};
       const auto reserved = subtree.reserved.find({quota.flavor, quota.resource});

@@ -114,6 +114,11 @@ TEST_CASE("Every measurement shows in its families with their labels and in no o
        {"kueue_admitted_until_ready_wait_time_seconds_sum{" + queue + "} 7",
         "kueue_local_queue_admitted_until_ready_wait_time_seconds_sum{" + local + "} 7"},
        2},
+      {"pods that are ready again",
+       measurement(Measured::kRecovered, 7),
+       {"kueue_workload_recovery_wait_time_seconds_sum{" + queue + "} 7",
+        "kueue_local_queue_workload_recovery_wait_time_seconds_sum{" + local + "} 7"},
+       2},
       {"an eviction",
        measurement(Measured::kEvicted),
        {R"(kueue_evicted_workloads_total{cluster_queue="cq",priority_class="high",)" + evicted + "} 1",
@@ -298,7 +303,7 @@ TEST_CASE("The documentation has every family") {
     if (shares) CHECK(line.ends_with("| yes |"));
     if (kind != "gauge") CHECK(line.find("| " + kind + " |") != std::string::npos);
   }
-  CHECK(families == 56);
+  CHECK(families == 59);
 }
 
 TEST_CASE("Measurements may come while somebody collects") {

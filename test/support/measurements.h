@@ -23,6 +23,8 @@ inline const char* to_text(Measured what) {
       return "Ready";
     case Measured::kReadySinceAdmitted:
       return "ReadySinceAdmitted";
+    case Measured::kRecovered:
+      return "Recovered";
     case Measured::kEvicted:
       return "Evicted";
     case Measured::kEvictedFirst:
