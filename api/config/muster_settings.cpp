@@ -137,10 +137,10 @@ constexpr MusterSetting kSettings[] = {
      .value = count<&M::concurrent_writes, kMostConcurrentWrites>(),
      .help = "Writes that may be on their way to the API server at once, 1 to 512",
      .page =
-         "How many writes may be on their way to the API server at once, from `1` to `512`. While it answers within a "
-         "second, more writes only wait there. Where its answers take many seconds, a larger number gives muster a "
-         "larger part of it, at the cost of all other clients; a "
-         "[FlowSchema](runbooks.md) is better for a whole cluster."},
+         "How many writes may be on their way to the API server at once, from `1` to `512`. With answers that take a "
+         "second, `32` gives at most 32 writes a second: raise it for an API server that is far away. It does not "
+         "help where the API server has too many requests; see "
+         "[the runbook](runbooks.md#musterapiwritesthrottled)."},
     {.name = "groupScheduling",
      .flag = "--group-scheduling",
      .value = toggle<&M::group_scheduling>(),

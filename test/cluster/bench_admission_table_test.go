@@ -83,7 +83,7 @@ func printPauses(floor, run admissionRun, row func(cells ...string)) {
 	row("for a status that a finished Workload gets, in an open loop", took(floor, "APPLY"), took(run, "APPLY"), "", "")
 	row("lists of Workloads, of everybody", fmt.Sprint(floor.lists), fmt.Sprint(run.lists), "", "")
 	row("creates that were sent back (429)", fmt.Sprint(floor.Throttled), fmt.Sprint(run.Throttled), "", "")
-	row("creates that the API server did not answer", fmt.Sprint(floor.Unanswered), fmt.Sprint(run.Unanswered), "", "")
+	row("writes of the runner that the API server did not answer", fmt.Sprint(floor.Unanswered), fmt.Sprint(run.Unanswered), "", "")
 	row("lists of the runner, its watch being behind", fmt.Sprint(floor.Relists), fmt.Sprint(run.Relists), "", "")
 }
 

@@ -49,7 +49,7 @@ type ShapeOutcome struct {
 	WaitedLong   int           // Workloads that waited for 120 s and more
 	LostSeconds  float64       // pod-seconds that evictions threw away
 	Throttled    int           // creates that the API server refused because it had too many requests (429)
-	Unanswered   int           // creates that it gave up after a minute (504), or whose connection broke
+	Unanswered   int           // writes that it gave up after a minute (504), and creates whose connection broke
 	QuietPause   time.Duration // the longest of those that began after the last create's answer
 	Relists      int           // how often the run's own watch had to begin again with a list
 	Began        time.Time

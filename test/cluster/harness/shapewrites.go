@@ -81,6 +81,10 @@ func (r *shapeRun) writeOne(workload *record) {
 		} else {
 			answer, err = r.patch(workload.name, version, user, status)
 		}
+		if answer == http.StatusGatewayTimeout {
+			r.unanswered(workload)
+			return
+		}
 		if err != nil {
 			r.cancel(err)
 			return
@@ -107,6 +111,15 @@ func (r *shapeRun) writeOne(workload *record) {
 			r.act(workload) // the next change has been seen already
 		}
 	}
+}
+
+// unanswered sends a write again that the API server gave up. If it was carried out all the same, the watch shows it.
+func (r *shapeRun) unanswered(workload *record) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.outcome.Unanswered++
+	workload.busy = false
+	r.act(workload)
 }
 
 func (r *shapeRun) patch(name, version, user string, status map[string]any) (int, error) {
