@@ -48,6 +48,18 @@ func (w *Wire) Held() (what []string) {
 	return what
 }
 
+// Holding is how many of them have a sender that still waits for the answer.
+func (w *Wire) Holding() (count int) {
+	w.late.mutex.Lock()
+	defer w.late.mutex.Unlock()
+	for _, write := range w.late.held {
+		if write.request.Context().Err() == nil {
+			count++
+		}
+	}
+	return count
+}
+
 // hold keeps a write that is to be late. The body that is read to know it is put back.
 func (l *lateWrites) hold(request *http.Request) bool {
 	l.mutex.Lock()
