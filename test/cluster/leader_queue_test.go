@@ -16,7 +16,7 @@ import (
 // than there is, and all comes to its end.
 
 func TestQuotaHoldsAlthoughLeadersAreKilled(t *testing.T) {
-	killLeaders{kills: 3, workloads: 400, lease: 2 * time.Second, within: 20 * time.Second, config: func(lease string) string { return quickLease(t, lease) }}.run(t)
+	killLeaders{kills: 3, workloads: 400, lease: 2 * time.Second, within: 10 * time.Second, config: func(lease string) string { return quickLease(t, lease) }}.run(t)
 }
 
 // MUSTER_SOAK=1: the same with the lease that users have, for a quarter of an hour.

@@ -198,7 +198,7 @@ func MainStarted(pod *corev1.Pod) bool { return !StartedAt(pod, "main").IsZero()
 // Event is written after the change that it reports.
 func (c *Cluster) WaitForEvent(t testing.TB, namespace, about string, texts ...string) {
 	t.Helper()
-	Eventually(t, time.Minute, fmt.Sprintf("events about %s tell of %q", about, texts), func() error {
+	Eventually(t, 20*time.Second, fmt.Sprintf("events about %s tell of %q", about, texts), func() error {
 		events, err := c.eventsAbout(namespace, about)
 		if err != nil {
 			return err
