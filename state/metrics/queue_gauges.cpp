@@ -75,11 +75,16 @@ class GaugeReader {
   // Values of a Cohort that come from the ClusterQueues below it.
   struct Subtree {
     int64_t admitted = 0;
-    int64_t active = 0, inadmissible = 0;  // pending
+    scheduler::PendingReading pending;
     Sums reserved;
   };
 
   void show(Gauge gauge, GaugeLabels labels, double value) { gauges_.push_back({gauge, std::move(labels), value}); }
+
+  void show_pending(Gauge gauge, const GaugeLabels& owner, const scheduler::PendingReading& pending) {
+    show(gauge, with(owner, "status", "active"), static_cast<double>(pending.active));
+    show(gauge, with(owner, "status", "inadmissible"), static_cast<double>(pending.inadmissible));
+  }
 
   void show_share(Gauge gauge, GaugeLabels labels, double share) {
     if (settings_.fair_sharing.empty()) return;
@@ -91,8 +96,7 @@ class GaugeReader {
     if (queue == nullptr) return;
     const std::string& name = reading.name;
     const QueueCounts& counts = state_.queue_counts().of_cluster_queue(name);
-    show(Gauge::kPendingWorkloads, {{kQueue, name}, {"status", "active"}}, reading.pending.active);
-    show(Gauge::kPendingWorkloads, {{kQueue, name}, {"status", "inadmissible"}}, reading.pending.inadmissible);
+    show_pending(Gauge::kPendingWorkloads, {{kQueue, name}}, reading.pending);
     show(Gauge::kReservingWorkloads, {{kQueue, name}}, counts.reserving);
     show(Gauge::kAdmittedWorkloads, {{kQueue, name}}, counts.admitted);
     read_local_counts(name);
@@ -147,8 +151,8 @@ class GaugeReader {
     for (const std::string& name : cohorts_above(queue, state_).names) {
       Subtree& subtree = subtrees_[name];
       subtree.admitted += counts.admitted;
-      subtree.active += pending.active;
-      subtree.inadmissible += pending.inadmissible;
+      subtree.pending.active += pending.active;
+      subtree.pending.inadmissible += pending.inadmissible;
       for (const auto& [flavor, requests] : counts.reserved) {
         for (const auto& [resource, amount] : requests) {
           int64_t& sum = subtree.reserved[{flavor, resource}];
@@ -165,8 +169,7 @@ class GaugeReader {
     const QueueCounts& counts = state_.queue_counts().of_local_queue(ns, name);
     const auto found = pending_.find(ns + "/" + name);
     const scheduler::PendingReading pending = found == pending_.end() ? scheduler::PendingReading() : found->second;
-    show(Gauge::kLocalPendingWorkloads, with(local, "status", "active"), pending.active);
-    show(Gauge::kLocalPendingWorkloads, with(local, "status", "inadmissible"), pending.inadmissible);
+    show_pending(Gauge::kLocalPendingWorkloads, local, pending);
     show(Gauge::kLocalReservingWorkloads, local, counts.reserving);
     show(Gauge::kLocalAdmittedWorkloads, local, counts.admitted);
     show(Gauge::kLocalFinishedWorkloads, local, counts.finished);
@@ -204,9 +207,7 @@ class GaugeReader {
     show(Gauge::kCohortInfo, place_of("cohort", name, reading.tree), 1);
     show_share(Gauge::kCohortShare, {{"cohort", name}}, reading.tree.share);
     show(Gauge::kCohortAdmitted, {{"cohort", name}}, static_cast<double>(subtree.admitted));
-    show(Gauge::kCohortPending, {{"cohort", name}, {"status", "active"}}, static_cast<double>(subtree.active));
-    show(Gauge::kCohortPending, {{"cohort", name}, {"status", "inadmissible"}},
-         static_cast<double>(subtree.inadmissible));
+    show_pending(Gauge::kCohortPending, {{"cohort", name}}, subtree.pending);
     for (const scheduler::CohortReading::Quota& quota : reading.subtree) {
       const GaugeLabels labels = {{"cohort", name}, {"flavor", quota.flavor}, {"resource", quota.resource}};
       const auto reserved = subtree.reserved.find({quota.flavor, quota.resource});
