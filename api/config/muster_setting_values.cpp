@@ -120,10 +120,10 @@ Result<double> parse_share(std::string_view text) {
 }
 
 void read_count(const json& value, const FieldPath& path, int most, int& into, FieldErrors& errors) {
-  const auto number = value.is_number_integer() ? whole_number<int>(value.dump()) : std::nullopt;
+  const Result<int> number = parse_count(value.dump(), most);
   if (!value.is_number())
     errors.push_back(type_invalid(path, value, count_range(most)));
-  else if (!number || *number < 1 || *number > most)
+  else if (!number)
     errors.push_back(invalid(path, value, count_range(most)));
   else
     into = *number;

@@ -19,7 +19,7 @@
 namespace muster {
 
 // What a setting looks like in the file: a string, one of a few words, a number from 0 to 1,
-// true or false, a list of strings, a map from names to true or false.
+// a whole number from 1 on, true or false, a list of strings, a map from names to true or false.
 enum class SettingForm { kText, kWord, kShare, kCount, kSwitch, kList, kMap };
 
 // How a setting is read and where it is stored; muster_setting_values.h makes them.
