@@ -333,9 +333,7 @@ void say_unwritten(Duration since, const std::string& cluster_queue, ExplainRepl
                                        " ago, and the API server has not accepted its admission yet.");
   reply.change.push_back(
       "Nothing to do for its owner: muster sends the admission until the API server accepts it. An administrator can "
-      "see "
-      "in muster's metrics (rest_client_*) and log whether the API server is slow or refuses writes "
-      "(docs/runbooks.md).");
+      "see in muster's metrics (rest_client_*) and log whether the API server is slow or fails (docs/runbooks.md).");
 }
 
 }  // namespace
