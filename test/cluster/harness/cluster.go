@@ -170,13 +170,13 @@ func startLab(folder string, hollowNodes int) (string, *exec.Cmd, error) {
 	if err := lab.Start(); err != nil {
 		return "", nil, fmt.Errorf("%w (build it with test/cluster/build)", err)
 	}
-	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for began := time.Now(); time.Since(began) < UnderLoad(2*time.Minute); time.Sleep(50 * time.Millisecond) {
 		if path, err := os.ReadFile(ready); err == nil {
 			return string(path[:len(path)-1]), lab, nil // without the newline
 		}
 	}
 	_ = lab.Process.Signal(syscall.SIGTERM)
-	return "", nil, fmt.Errorf("lab up was not ready within two minutes: %v", lab.Wait())
+	return "", nil, fmt.Errorf("lab up was not ready in time: %v", lab.Wait())
 }
 
 // MusterLayout is a folder with muster's image: the shared cluster's image, or an image that is made now and

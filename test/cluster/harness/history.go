@@ -109,14 +109,14 @@ func (h *history) take(object *unstructured.Unstructured, gone bool) {
 
 // resume begins a new watch after the last version: a busy API server can end a watch that is slow, and remembers what
 // came since. After a restart it does not remember the events that it had not sent yet, which are the last writes; a
-// list replaces them. It asks its clients to retry after five seconds, in which too many events would be lost, so each
-// attempt here is short.
+// list replaces them. It asks its clients to retry after five seconds, in which too many events would be lost, so the
+// first attempts here are short; a list of many objects can need more time.
 func (h *history) resume(ctx context.Context, kind schema.GroupVersionResource, last uint64) (watcher watch.Interface, err error) {
 	client := h.cluster.Dynamic.Resource(kind).Namespace(h.namespace)
 	deadline := time.Now().Add(2 * time.Minute)
-	for ctx.Err() == nil && time.Now().Before(deadline) {
+	for limit := time.Second; ctx.Err() == nil && time.Now().Before(deadline); limit = min(2*limit, 30*time.Second) {
 		var list *unstructured.UnstructuredList
-		short, cancel := context.WithTimeout(ctx, time.Second)
+		short, cancel := context.WithTimeout(ctx, limit)
 		list, err = client.List(short, metav1.ListOptions{})
 		cancel()
 		if err == nil {

@@ -18,9 +18,9 @@ func Size[T any](small, full T) T {
 	return small
 }
 
-// Bound is a time limit: this long if test/soak runs it on a machine without other work, and four times as long
-// in ./check.
-func Bound(full time.Duration) time.Duration { return Size(4*full, full) }
+// Bound is a time limit: this long if test/soak runs it on a machine without other work, and at least four times as
+// long in ./check.
+func Bound(full time.Duration) time.Duration { return Size(max(4*full, UnderLoad(full)), full) }
 
 // Figure prints a measured value; test/soak/run collects these lines.
 func Figure(t testing.TB, format string, arguments ...any) {
