@@ -1,5 +1,6 @@
 #include "jobs/job_kind.h"
 
+#include <deque>
 #include <nlohmann/json.hpp>
 
 #include "jobs/described/described_kind.h"
@@ -10,10 +11,10 @@ namespace muster::jobs {
 std::span<const JobKind* const> job_kinds() {
   static std::vector<const JobKind*> kinds = {&batch_job,  &jobset,       &plain_pod,
                                               &deployment, &stateful_set, &leader_worker_set};
-  // They last as long as the process; more may be installed while it starts.
+  // They last as long as the process, at one address; more may be installed while it starts.
+  static std::deque<DescribedKind> made;
   const auto described = described_kinds();
-  const size_t own = 6;
-  while (kinds.size() < described.size() + own) kinds.push_back(new DescribedKind(*described[kinds.size() - own]));
+  while (made.size() < described.size()) kinds.push_back(&made.emplace_back(*described[made.size()]));
   return kinds;
 }
 

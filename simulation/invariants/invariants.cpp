@@ -173,7 +173,8 @@ bool Invariants::jobs_complete(const std::string& token) const {
   const ObjectPtr object = server_.get(jobset);
   if (object == nullptr) return false;
   int64_t wanted = 0;
-  for (const ReplicatedJob& replicated : read_jobset(*object)->replicated_jobs) {
+  const auto declared = read_jobset(*object);
+  for (const ReplicatedJob& replicated : declared->replicated_jobs) {
     if (replicated.barrier) wanted += replicated.replicas;
   }
   return found >= wanted;
