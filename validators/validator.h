@@ -37,7 +37,7 @@ struct Validator {
 // the rest of the object can still be changed.
 FieldErrors new_errors(const Review& review, const std::function<FieldErrors(const nlohmann::json& object)>& errors_in);
 
-// Generated: every `extern const Validator` of this folder, ordered by name.
+// Generated: every `extern const Validator rule` of this folder, ordered by name.
 std::span<const Validator* const> all_validators();
 
 // Runs every matching rule. Objects with a deletionTimestamp are always allowed, so

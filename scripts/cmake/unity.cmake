@@ -4,8 +4,8 @@
 # missing include is an error then, and it is quicker if one source changes often.
 option(MUSTER_UNITY "Compile several sources of a room as one" ON)
 
-# Each of these defines what its neighbors define too: the functions of a rule, of a reconciler, of a hook, of a job kind.
-file(GLOB muster_alone CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/validators/*/*.cpp ${CMAKE_SOURCE_DIR}/mutators/*.cpp
+# Each of these defines what its neighbors define too: the functions of a mutator, of a reconciler, of a hook, of a job kind.
+file(GLOB muster_alone CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/mutators/*.cpp
      ${CMAKE_SOURCE_DIR}/api/kinds/hooks/*.cpp ${CMAKE_SOURCE_DIR}/jobs/described/edit_*.cpp ${CMAKE_SOURCE_DIR}/reconcilers/queues/*.cpp)
 foreach(source api/config/configuration_schema.cpp api/config/feature_gates.cpp jobs/described/described_kind.cpp
         jobs/jobset/jobset.cpp jobs/pod/pod_kind.cpp kube/transport/connection.cpp reconcilers/jobset/jobset_crd.cpp

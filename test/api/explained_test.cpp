@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace muster {
+namespace muster::explained_test {
 namespace {
 
 ExplainReply full() {
@@ -74,4 +74,4 @@ TEST_CASE("jobs jobsets and workloads can be explained and nothing else") {
 }
 
 }  // namespace
-}  // namespace muster
+}  // namespace muster::explained_test

@@ -8,6 +8,8 @@
 #include "api/cluster_queue.h"
 #include "api/workload.h"
 
+namespace flavor_fallback_test {
+
 using namespace muster;
 using nlohmann::json;
 using std::chrono::hours;
@@ -91,3 +93,5 @@ TEST_CASE("flavor fallback: a history that nobody should have written is read wi
   CHECK_FALSE(history.attempts[0].failure);
   CHECK(history.fallback->round == 1);
 }
+
+}  // namespace flavor_fallback_test

@@ -7,6 +7,8 @@
 #include "api/cluster_queue.h"
 #include "api/meta/constants.h"
 
+namespace preemption_protection_test {
+
 using namespace muster;
 using namespace std::chrono_literals;
 using nlohmann::json;
@@ -39,3 +41,5 @@ TEST_CASE("protection: a value that the webhook refuses counts as none and a lon
   CHECK(read_cluster_queue(with({{kPreemptionProtectionAnnotation, "9000h"}}))->protection.in_queue ==
         kLongestProtection);
 }
+
+}  // namespace preemption_protection_test

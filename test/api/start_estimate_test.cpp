@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+namespace start_estimate_test {
+
 using namespace muster;
 using nlohmann::json;
 
@@ -77,3 +79,5 @@ TEST_CASE("start estimate: it is read as it was written, and what is no estimate
   CHECK_FALSE(read_start_estimate({{"outcome", "Range"}, {"earliest", "2026-01-01T12:00:00Z"}}));
   CHECK_FALSE(read_start_estimate({{"outcome", "Range"}, {"earliest", 5}, {"latest", json::array()}}));
 }
+
+}  // namespace start_estimate_test

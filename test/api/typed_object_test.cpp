@@ -9,6 +9,8 @@
 #include "api/meta/constants.h"
 #include "api/watched_kinds.h"
 
+namespace typed_object_test {
+
 using namespace muster;
 using nlohmann::json;
 
@@ -187,3 +189,5 @@ TEST_CASE("typed object: keys name objects and order them") {
   CHECK(ObjectKey{&kJobs, "a", "b"} < ObjectKey{&kJobs, "a", "c"});
   CHECK_FALSE(ObjectKey{&kJobs, "a", "b"} == ObjectKey{&kJobSets, "a", "b"});
 }
+
+}  // namespace typed_object_test

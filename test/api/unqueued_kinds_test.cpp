@@ -7,6 +7,8 @@
 #include <set>
 #include <string>
 
+namespace unqueued_kinds_test {
+
 using namespace muster;
 using nlohmann::json;
 
@@ -89,3 +91,5 @@ TEST_CASE("unqueued kinds: the sentence is one line that fits into a warning") {
     CHECK(sentence.find(kind.kind) != std::string::npos);
   }
 }
+
+}  // namespace unqueued_kinds_test

@@ -14,6 +14,8 @@
 
 #include "test/support/files.h"
 
+namespace arrows_test {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -231,3 +233,5 @@ TEST_CASE("arrows: httplib and OpenSSL stay in few sources and out of headers") 
   CHECK(httplib_sources <= 4);
   CHECK(openssl_sources <= 8);
 }
+
+}  // namespace arrows_test

@@ -12,6 +12,8 @@
 
 #include "test/support/files.h"
 
+namespace namespaces_test {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -119,3 +121,5 @@ TEST_CASE("namespaces: no header has a using-directive") {
     CHECK_MESSAGE(!std::regex_search(muster::test::read_file(kRoot / path), directive), path.string());
   }
 }
+
+}  // namespace namespaces_test

@@ -7,6 +7,8 @@
 
 #include <fstream>
 
+namespace boot_clock_test {
+
 using namespace muster;
 using namespace std::chrono_literals;
 
@@ -38,3 +40,5 @@ TEST_CASE("boot clock: the time of a suspension passes for a Lease") {
   REQUIRE(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 0);
 }
+
+}  // namespace boot_clock_test

@@ -4,6 +4,8 @@
 
 #include <vector>
 
+namespace did_you_mean_test {
+
 using namespace muster;
 
 TEST_CASE("the word that was meant is found by letters that differ, and no other is made up") {
@@ -28,3 +30,5 @@ TEST_CASE("a name that was meant can have a group before it") {
   CHECK(nearest_word("ray.com/rayjob", known) == "ray.io/rayjob");
   CHECK(nearest_word("tensorflow", known).empty());
 }
+
+}  // namespace did_you_mean_test

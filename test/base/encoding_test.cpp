@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace encoding_test {
+
 using namespace muster;
 
 TEST_CASE("encoding: base64 of RFC 4648's examples and back") {
@@ -26,3 +28,5 @@ TEST_CASE("encoding: digests of the empty text are the known ones") {
   CHECK(sha1_hex("") == "da39a3ee5e6b4b0d3255bfef95601890afd80709");
   CHECK(sha256_hex("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
+
+}  // namespace encoding_test

@@ -4,6 +4,8 @@
 
 #include <string>
 
+namespace expiring_set_test {
+
 using namespace muster;
 using namespace std::chrono_literals;
 
@@ -33,3 +35,5 @@ TEST_CASE("expiring set: keys that nobody asks for again do not pile up") {
     REQUIRE(set.size() <= 62);
   }
 }
+
+}  // namespace expiring_set_test

@@ -4,6 +4,8 @@
 
 #include "test/support/memory_search.h"
 
+namespace secret_text_test {
+
 using namespace muster;
 using muster::test::copies_in_memory;
 using muster::test::Masked;
@@ -67,3 +69,5 @@ TEST_CASE("secret text: it compares and reads as a text") {
   CHECK(SecretText() == "");
   CHECK(key.size() == 3);
 }
+
+}  // namespace secret_text_test

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace shared_map_test {
+
 using muster::SharedMap;
 
 TEST_CASE("shared map: values are set, replaced and erased") {
@@ -32,3 +34,5 @@ TEST_CASE("shared map: a copy is unaffected by later changes of either side") {
   one.for_each([&](const std::string&, int) { ++sum; });
   CHECK(sum == 1000);
 }
+
+}  // namespace shared_map_test

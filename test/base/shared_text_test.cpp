@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+namespace shared_text_test {
+
 using muster::SharedText;
 
 TEST_CASE("shared text: equal ones are one and others are not") {
@@ -72,3 +74,5 @@ TEST_CASE("shared text: threads that make and drop the same ones do each other n
   }
   CHECK(SharedText::count() == before);
 }
+
+}  // namespace shared_text_test

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+namespace whole_number_test {
+
 using muster::finite_number;
 using muster::take_number;
 using muster::whole_number;
@@ -34,3 +36,5 @@ TEST_CASE("finite number: fractions and exponents, and nothing without an end") 
   CHECK(finite_number("1e3") == 1000);
   for (const char* text : {"", "inf", "nan", "1e999", "0.5x", " 1"}) CHECK_FALSE(finite_number(text));
 }
+
+}  // namespace whole_number_test

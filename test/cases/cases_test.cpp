@@ -9,6 +9,8 @@
 #include "test/cases/golden_cases.h"
 #include "validators/validator.h"
 
+namespace cases_test {
+
 using namespace muster;
 using nlohmann::json;
 using test::GoldenCase;
@@ -135,3 +137,5 @@ TEST_CASE("every rule is seen at work by some golden case") {
   for (const validators::Validator* validator : validators::all_validators())
     CHECK_MESSAGE(witness.saw(validator->name), validator->name);
 }
+
+}  // namespace cases_test

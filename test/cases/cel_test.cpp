@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace cel_test {
+
 using muster::test::evaluate_cel;
 using nlohmann::json;
 
@@ -63,3 +65,5 @@ TEST_CASE("cel: the operators and macros of matchConditions mean what they mean 
     CHECK((value ? json(*value).dump() : value.error().message) == row.outcome);
   }
 }
+
+}  // namespace cel_test

@@ -13,6 +13,8 @@
 #include "test/cases/webhook_filter.h"
 #include "validators/validator.h"
 
+namespace sent_test {
+
 using namespace muster;
 using nlohmann::json;
 using test::GoldenCase;
@@ -116,3 +118,5 @@ TEST_CASE("what a golden case shows happens in a cluster: a webhook entry sends 
   for (const validators::Validator* validator : validators::all_validators())
     CHECK_MESSAGE(reached.contains(std::string(validator->name)), validator->name);
 }
+
+}  // namespace sent_test

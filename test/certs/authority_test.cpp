@@ -5,6 +5,8 @@
 
 #include "certs/openssl_handles.h"
 
+namespace authority_test {
+
 using namespace muster;
 using namespace muster::certs;
 using namespace std::chrono_literals;
@@ -203,3 +205,5 @@ TEST_CASE("a Service is called by four names") {
         std::vector<std::string>{"muster-webhook", "muster-webhook.batch", "muster-webhook.batch.svc",
                                  "muster-webhook.batch.svc.cluster.local"});
 }
+
+}  // namespace authority_test

@@ -4,6 +4,8 @@
 
 #include <functional>
 
+namespace bundle_test {
+
 using namespace muster;
 using namespace muster::certs;
 using namespace std::chrono_literals;
@@ -242,3 +244,5 @@ TEST_CASE("bundles are compared as sets of certificates") {
   CHECK_FALSE(bundle_contains("", one));
   CHECK_FALSE(bundle_contains("-----BEGIN CERTIFICATE-----\nx", one));
 }
+
+}  // namespace bundle_test

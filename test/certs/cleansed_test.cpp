@@ -7,6 +7,8 @@
 #include "test/support/memory_search.h"
 #include "test/support/temporary_folder.h"
 
+namespace cleansed_test {
+
 using namespace muster;
 using namespace muster::certs;
 using namespace std::chrono_literals;
@@ -80,3 +82,5 @@ TEST_CASE("keys: nothing is left of one that was made and dropped") {
   }
   CHECK(copies_in_memory(*key) == 0);
 }
+
+}  // namespace cleansed_test

@@ -8,6 +8,8 @@
 
 #include "test/support/temporary_folder.h"
 
+namespace directory_store_test {
+
 using namespace muster;
 using namespace muster::certs;
 using muster::test::TemporaryFolder;
@@ -156,3 +158,5 @@ TEST_CASE("a reader beside writers never sees half of two states and no write is
   CHECK(mixed == 0);
   CHECK(won == 2 * kWrites);
 }
+
+}  // namespace directory_store_test

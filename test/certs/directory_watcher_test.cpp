@@ -7,6 +7,8 @@
 #include "certs/authority.h"
 #include "test/support/temporary_folder.h"
 
+namespace directory_watcher_test {
+
 using namespace muster;
 using namespace muster::certs;
 using namespace std::chrono_literals;
@@ -173,3 +175,5 @@ TEST_CASE("the watcher writes nothing") {
   CHECK(count() == before);
   CHECK(std::filesystem::last_write_time(mount.path()) == stamp);
 }
+
+}  // namespace directory_watcher_test

@@ -4,6 +4,8 @@
 
 #include "test/certs/memory_store.h"
 
+namespace manager_test {
+
 using namespace muster;
 using namespace muster::certs;
 using namespace std::chrono_literals;
@@ -202,3 +204,5 @@ TEST_CASE("the store is read again at the latest after ten seconds, sooner with 
   quick.tick(at(0h));
   CHECK(quick.tick(at(1s)).again_in == 500ms);
 }
+
+}  // namespace manager_test

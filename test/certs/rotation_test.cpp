@@ -13,6 +13,8 @@
 #include "certs/manager.h"
 #include "test/certs/memory_store.h"
 
+namespace rotation_test {
+
 using namespace muster;
 using namespace muster::certs;
 using namespace std::chrono_literals;
@@ -159,3 +161,5 @@ TEST_CASE("every leaf that is served verifies against every bundle that may be i
     }
   }
 }
+
+}  // namespace rotation_test

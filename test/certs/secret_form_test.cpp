@@ -5,6 +5,8 @@
 #include "base/encoding.h"
 #include "certs/store.h"
 
+namespace secret_form_test {
+
 using namespace muster;
 using namespace muster::certs;
 using nlohmann::json;
@@ -58,3 +60,5 @@ TEST_CASE("a Secret of cert-manager is left alone") {
   REQUIRE_FALSE(read.ok());
   CHECK(read.error().message.find("Secret ns/name belongs to a cert-manager Certificate") == 0);
 }
+
+}  // namespace secret_form_test

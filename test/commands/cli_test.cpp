@@ -10,6 +10,8 @@
 #include "api/config/muster_settings.h"
 #include "test/support/temporary_folder.h"
 
+namespace cli_test {
+
 using namespace muster;
 using namespace muster::commands;
 
@@ -261,3 +263,5 @@ TEST_CASE(
     CHECK_MESSAGE(has(ran.err, row.message), ran.err);
   }
 }
+
+}  // namespace cli_test

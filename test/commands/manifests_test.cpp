@@ -5,6 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <sstream>
 
+namespace manifests_test {
+
 using namespace muster;
 using namespace muster::commands;
 
@@ -145,3 +147,5 @@ TEST_CASE("manifests command: what cannot be used ends with 2 and a reason") {
   CHECK(print(options).code == 2);
   CHECK(has(print(options).err, "/none.yaml"));
 }
+
+}  // namespace manifests_test

@@ -13,6 +13,8 @@
 #include "manifests/schema.h"
 #include "test/support/files.h"
 
+namespace api_reference_test {
+
 namespace {
 
 using nlohmann::json;
@@ -199,3 +201,5 @@ TEST_CASE("api reference: every field that is documented says what it is") {
   }
   CHECK(seen > 300);
 }
+
+}  // namespace api_reference_test

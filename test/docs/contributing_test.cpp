@@ -10,6 +10,8 @@
 
 #include "test/support/files.h"
 
+namespace contributing_test {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -70,3 +72,5 @@ TEST_CASE("contributing: the map names every folder with sources, once") {
   }
   CHECK(folders > 60);
 }
+
+}  // namespace contributing_test

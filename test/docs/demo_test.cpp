@@ -9,6 +9,8 @@
 
 #include "test/support/files.h"
 
+namespace demo_test {
+
 namespace {
 
 const std::filesystem::path kRoot = MUSTER_SOURCE_DIR;
@@ -46,3 +48,5 @@ TEST_CASE("demo: docs/demo.md has the chapters of the scripts, in their order") 
   const std::string page = "\n" + muster::test::read_file(kRoot / "docs/demo.md");
   CHECK(found(page, std::regex("\n([0-9]+\\. [^\n]*)")) == chapters_of_scripts());
 }
+
+}  // namespace demo_test

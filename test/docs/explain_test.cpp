@@ -13,6 +13,8 @@
 
 #include "test/support/files.h"
 
+namespace explain_test {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -79,3 +81,5 @@ TEST_CASE("explain: every reason is in docs/explain.md, and no other") {
   for (const std::string& reason : left) FAIL_CHECK("explain never gives the reason " << reason);
   CHECK(code.size() > 40);
 }
+
+}  // namespace explain_test

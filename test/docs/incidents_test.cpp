@@ -13,6 +13,8 @@
 
 #include "test/support/files.h"
 
+namespace incidents_test {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -131,3 +133,5 @@ TEST_CASE("incidents: tests that run in their long form only are run by test/soa
     CHECK(run.contains(name));
   }
 }
+
+}  // namespace incidents_test

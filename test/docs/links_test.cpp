@@ -11,6 +11,8 @@
 
 #include "test/support/files.h"
 
+namespace links_test {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -124,3 +126,5 @@ TEST_CASE("links: every page is found from README.md") {
                                                                  << " is linked from nowhere");
   }
 }
+
+}  // namespace links_test

@@ -7,6 +7,8 @@
 
 #include "test/support/files.h"
 
+namespace log_test {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -31,3 +33,5 @@ TEST_CASE("log: every decision that is logged is in docs/log.md, and no other") 
   CHECK(rows == messages);
   CHECK(rows.size() >= 11);
 }
+
+}  // namespace log_test

@@ -9,6 +9,8 @@
 
 #include "test/support/files.h"
 
+namespace runbooks_test {
+
 namespace {
 
 const std::filesystem::path kRoot = MUSTER_SOURCE_DIR;
@@ -59,3 +61,5 @@ TEST_CASE("runbooks: alerts and dashboards ask for metrics that docs/metrics.md 
   }
   CHECK(files == 4);
 }
+
+}  // namespace runbooks_test

@@ -11,6 +11,8 @@
 
 #include "test/support/files.h"
 
+namespace threat_model_test {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -108,3 +110,5 @@ TEST_CASE("threat model: a row without a test and a claim outside of the tables 
   CHECK(tests_in_the_tree().contains("threat model: outside of its tables it claims nothing"));
   CHECK(tests_in_the_tree().contains("TestMetricsAreForThoseWhoMayReadThem"));
 }
+
+}  // namespace threat_model_test

@@ -5,6 +5,8 @@
 
 #include "test/engine/served_engine.h"
 
+namespace admissions_at_a_time_test {
+
 using namespace muster;
 using namespace muster::engine;
 using muster::test::ServedEngine;
@@ -118,3 +120,5 @@ TEST_CASE("admissions at a time: what a former leader has under way counts until
   answer(served, "b");
   CHECK(under_way(served) == Texts{"c"});
 }
+
+}  // namespace admissions_at_a_time_test

@@ -5,6 +5,8 @@
 #include "api/watched_kinds.h"
 #include "test/engine/served_engine.h"
 
+namespace catch_up_test {
+
 using namespace muster;
 using namespace muster::engine;
 using namespace muster::test;
@@ -63,3 +65,5 @@ TEST_CASE("a new leader admits nobody before each kind has caught up with its te
   served.settle();
   CHECK(served.condition_of("late", "QuotaReserved") == "True QuotaReserved");
 }
+
+}  // namespace catch_up_test

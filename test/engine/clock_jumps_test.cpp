@@ -4,6 +4,8 @@
 #include "api/watched_kinds.h"
 #include "engine/engine.h"
 
+namespace clock_jumps_test {
+
 using namespace muster;
 using namespace muster::engine;
 using nlohmann::json;
@@ -87,3 +89,5 @@ TEST_CASE("clock jumps: a new leader knows only the stamps and the wall clock") 
   engine.apply(LeadershipChanged{true}, after(minutes(4), hours(1)));
   CHECK(engine.plan(after(minutes(4), hours(1))).writes.size() == 1);
 }
+
+}  // namespace clock_jumps_test

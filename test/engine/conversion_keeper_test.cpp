@@ -5,6 +5,8 @@
 #include "base/encoding.h"
 #include "engine/engine.h"
 
+namespace conversion_keeper_test {
+
 using namespace muster;
 using namespace muster::engine;
 using nlohmann::json;
@@ -147,3 +149,5 @@ TEST_CASE("engine: webhook configurations wait for the first sync although defin
   for (const WatchedKind& kind : watched_kinds()) engine.apply(KindListed{kind.type, {}}, at(1));
   CHECK(target_of(engine.plan(at(1))) == "mutatingwebhookconfigurations/muster");
 }
+
+}  // namespace conversion_keeper_test

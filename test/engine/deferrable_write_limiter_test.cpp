@@ -4,6 +4,8 @@
 
 #include <string>
 
+namespace deferrable_write_limiter_test {
+
 using namespace muster;
 using namespace muster::engine;
 
@@ -43,3 +45,5 @@ TEST_CASE("deferrable writes: who waits keeps its turn and others do not pass it
   // It has written: the next turn is another one.
   CHECK(late.ready_at(queue(1000), first) > first);
 }
+
+}  // namespace deferrable_write_limiter_test

@@ -6,6 +6,8 @@
 #include "api/watched_kinds.h"
 #include "base/encoding.h"
 
+namespace engine_test {
+
 using namespace muster;
 using namespace muster::engine;
 using nlohmann::json;
@@ -171,3 +173,5 @@ TEST_CASE("engine: other webhook configurations and switched-off keeping are lef
   keeper.apply(ObjectChanged{read_object(kMutating, foreign)}, at(0));
   CHECK(keeper.plan(at(1)).empty());
 }
+
+}  // namespace engine_test

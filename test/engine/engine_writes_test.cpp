@@ -3,6 +3,8 @@
 
 #include "test/engine/marked_jobs.h"
 
+namespace engine_writes_test {
+
 using namespace muster;
 using namespace muster::engine;
 using namespace muster::test;
@@ -228,3 +230,5 @@ TEST_CASE("engine: the view stays the same object until something in it changes"
   CHECK(engine.view() != first);
   CHECK(first->owner("batch", "Job", "team-a", "b") == nullptr);
 }
+
+}  // namespace engine_writes_test

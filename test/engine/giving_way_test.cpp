@@ -8,6 +8,8 @@
 
 #include "test/engine/served_engine.h"
 
+namespace giving_way_test {
+
 using namespace muster;
 using namespace muster::engine;
 using namespace muster::test;
@@ -197,3 +199,5 @@ TEST_CASE("giving way: an eviction and the end of a reservation do not") {
   REQUIRE(served.writes.size() >= 1);
   CHECK(count(served, true) == 0);
 }
+
+}  // namespace giving_way_test

@@ -4,6 +4,8 @@
 #include "api/watched_kinds.h"
 #include "engine/engine.h"
 
+namespace missing_webhooks_test {
+
 using namespace muster;
 using namespace muster::engine;
 using nlohmann::json;
@@ -84,3 +86,5 @@ TEST_CASE("missing webhooks: those of others, and those that muster does not kee
   not_kept.apply(list(kMutating, {}), at(0));
   CHECK(told(not_kept, 0) == "none");
 }
+
+}  // namespace missing_webhooks_test

@@ -8,6 +8,8 @@
 #include "state/cluster_state.h"
 #include "test/engine/served_engine.h"
 
+namespace quarantine_test {
+
 using namespace muster;
 using namespace muster::engine;
 using namespace muster::test;
@@ -177,3 +179,5 @@ TEST_CASE("quarantine: a scheduler that broke is made anew and gives no quota aw
   served.settle();
   CHECK(served.engine.state().workload("team-a", "second")->has_quota_reserved());
 }
+
+}  // namespace quarantine_test

@@ -10,6 +10,8 @@
 #include "test/engine/served_engine.h"
 #include "test/support/measurements.h"
 
+namespace queue_metrics_test {
+
 using namespace muster;
 using namespace muster::engine;
 using muster::test::ServedEngine;
@@ -263,3 +265,5 @@ TEST_CASE("metrics: settings and gates take their gauges away") {
     CHECK(gauges_of(served, settings) == expected);
   }
 }
+
+}  // namespace queue_metrics_test

@@ -3,6 +3,8 @@
 
 #include "test/engine/marked_jobs.h"
 
+namespace refused_creates_test {
+
 using namespace muster;
 using namespace muster::engine;
 using namespace muster::test;
@@ -125,3 +127,5 @@ TEST_CASE("engine: a create that is refused waits longer each time and nothing e
   CHECK(*engine.next_tick() <= at(7000).monotonic);
   refuse(7000);
 }
+
+}  // namespace refused_creates_test

@@ -5,6 +5,8 @@
 
 #include "test/engine/served_engine.h"
 
+namespace resource_seconds_test {
+
 using namespace muster;
 using namespace muster::engine;
 using muster::test::ServedEngine;
@@ -62,3 +64,5 @@ TEST_CASE("engine: a leader that was frozen counts until the end of its Lease") 
   served.pass(seconds(60));
   CHECK(charged(served) == 19);
 }
+
+}  // namespace resource_seconds_test

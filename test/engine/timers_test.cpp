@@ -7,6 +7,8 @@
 #include <random>
 #include <string>
 
+namespace timers_test {
+
 using namespace muster;
 using namespace muster::engine;
 using std::chrono::milliseconds;
@@ -98,3 +100,5 @@ TEST_CASE("timers: whatever is set and dropped they agree with a sorted list") {
     REQUIRE(timers.next() == (sorted.empty() ? std::nullopt : std::optional(at(sorted.begin()->first.first))));
   }
 }
+
+}  // namespace timers_test

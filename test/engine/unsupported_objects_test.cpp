@@ -6,6 +6,8 @@
 
 #include "test/engine/marked_jobs.h"
 
+namespace unsupported_objects_test {
+
 using namespace muster;
 using namespace muster::engine;
 using namespace muster::test;
@@ -68,3 +70,5 @@ TEST_CASE("unsupported objects: a replica that does not lead counts and the next
   engine.apply(LeadershipChanged{true}, at(1));
   CHECK(told(engine.plan(at(1))) == Texts{"a"});
 }
+
+}  // namespace unsupported_objects_test

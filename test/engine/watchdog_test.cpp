@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace watchdog_test {
+
 using namespace muster;
 using namespace muster::engine;
 using namespace std::chrono_literals;
@@ -52,3 +54,5 @@ TEST_CASE("watchdog: a machine that was paused is not the engine's fault") {
   kennel.look(7);
   CHECK(kennel.dog.stuck());
 }
+
+}  // namespace watchdog_test

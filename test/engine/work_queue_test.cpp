@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+namespace work_queue_test {
+
 using namespace muster;
 using namespace muster::engine;
 using std::chrono::milliseconds;
@@ -131,3 +133,5 @@ TEST_CASE("work queue: what is outdated waits for a change or a second") {
     CHECK(queue.take_ready(at(1000)).size() == 1);
   }
 }
+
+}  // namespace work_queue_test

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+namespace write_expectations_test {
+
 using namespace muster;
 using namespace muster::engine;
 using nlohmann::json;
@@ -42,3 +44,5 @@ TEST_CASE("write expectations: an object that has gone ends all of its own") {
   writes.clear();
   CHECK(writes.take_gone(job("b", 1)).empty());
 }
+
+}  // namespace write_expectations_test

@@ -5,6 +5,8 @@
 
 #include "test/engine/served_engine.h"
 
+namespace writes_at_a_time_test {
+
 using namespace muster;
 using namespace muster::engine;
 using namespace muster::test;
@@ -48,3 +50,5 @@ TEST_CASE("engine: plans wait while as many writes are under way as may be") {
   }
   CHECK(planned.size() >= 20);
 }
+
+}  // namespace writes_at_a_time_test

@@ -1,6 +1,8 @@
 // What muster says of the flavors that a Workload has tried (KEP-2560).
 #include "test/explain/explain_rows.h"
 
+namespace explain_flavors_test {
+
 using namespace muster;
 using namespace muster::test;
 
@@ -106,3 +108,5 @@ TEST_CASE("explain: which flavors were tried, for how long, why they failed and 
   };
   for (const ExplainRow& row : rows) check_row(row, ExplainCluster());
 }
+
+}  // namespace explain_flavors_test

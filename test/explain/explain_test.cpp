@@ -3,7 +3,7 @@
 #include "jobs/job_kind.h"
 #include "test/explain/explain_rows.h"
 
-namespace muster::test {
+namespace muster::test::explain_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -395,4 +395,4 @@ TEST_CASE("explain: what muster does not do and what the API server refuses is t
 }
 
 }  // namespace
-}  // namespace muster::test
+}  // namespace muster::test::explain_test

@@ -6,7 +6,7 @@
 #include "api/meta/constants.h"
 #include "test/explain/explain_rows.h"
 
-namespace muster::test {
+namespace muster::test::explain_waiting_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -262,4 +262,4 @@ TEST_CASE("explain: with blockAdmission the Workloads that are not ready are nam
 }
 
 }  // namespace
-}  // namespace muster::test
+}  // namespace muster::test::explain_waiting_test

@@ -7,7 +7,7 @@
 #include "explain/lists/workload_state.h"
 #include "test/explain/explain_cluster.h"
 
-namespace muster::test {
+namespace muster::test::lists_test {
 namespace {
 
 explain::QueueSnapshot snapshot_of(const ExplainCluster& cluster) {
@@ -286,4 +286,4 @@ TEST_CASE("lists: at most so many namespaces are asked about, the rest is counte
 }
 
 }  // namespace
-}  // namespace muster::test
+}  // namespace muster::test::lists_test

@@ -12,6 +12,8 @@
 #include "state/pod_requests.h"
 #include "test/support/vectors.h"
 
+namespace pending_workloads_vectors_test {
+
 using namespace muster;
 using namespace muster::explain;
 using nlohmann::json;
@@ -124,3 +126,5 @@ TEST_CASE("pending positions: every recorded list of the visibility API is equal
 }
 
 TEST_SUITE_END();
+
+}  // namespace pending_workloads_vectors_test

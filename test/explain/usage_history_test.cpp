@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace muster::explain {
+namespace muster::explain::usage_history_test {
 namespace {
 
 using nlohmann::json;
@@ -65,4 +65,4 @@ TEST_CASE("usage history: a day is kept, and nothing of queues that are gone") {
 }
 
 }  // namespace
-}  // namespace muster::explain
+}  // namespace muster::explain::usage_history_test

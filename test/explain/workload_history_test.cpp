@@ -10,6 +10,8 @@
 #include "api/meta/constants.h"
 #include "api/texts/workload_texts.h"
 
+namespace workload_history_test {
+
 using namespace muster;
 using namespace muster::explain;
 using nlohmann::json;
@@ -297,3 +299,5 @@ TEST_CASE("history: texts are cut between characters") {
   CHECK(cut_text(text) == std::string(Moment::kMostText - 1, 'a'));
   CHECK(cut_text("short") == "short");
 }
+
+}  // namespace workload_history_test

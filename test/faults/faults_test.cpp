@@ -12,6 +12,8 @@
 #include "test/faults/lives.h"
 #include "test/support/soak.h"
 
+namespace faults_test {
+
 using namespace muster::test;
 
 namespace {
@@ -72,7 +74,7 @@ const char* chosen_scene() {
 TEST_CASE("lives: without a fault no invariant breaks") {
   uint64_t steps = 0;
   const std::clock_t begin = std::clock();
-  const uint64_t last = static_cast<uint64_t>(soak_size(static_cast<int>(kSeeds), 500));
+  const uint64_t last = seeds(static_cast<uint64_t>(soak_size(static_cast<int>(kSeeds), 500)));
   for (uint64_t seed = 1; seed <= last; ++seed) {
     for (const Life life : kLives) {
       const Scene scene{.life = life, .seed = seed};
@@ -94,7 +96,7 @@ TEST_CASE("lives: new seeds break no invariant either") {
     MESSAGE("[skipped] MUSTER_NEW_SEED is not set");
     return;
   }
-  for (uint64_t seed = std::stoull(first), last = seed + kNewSeeds; seed < last; ++seed) {
+  for (uint64_t seed = std::stoull(first), last = seed + seeds(kNewSeeds); seed < last; ++seed) {
     for (const Life life : kLives) {
       const Scene scene{.life = life, .seed = seed};
       if (!live(scene).violation.empty()) FAIL(explain(shrink(scene)));
@@ -128,3 +130,5 @@ TEST_CASE("lives: one chosen by MUSTER_SCENE") {
   chosen_fault = 0;
   CHECK_MESSAGE(found.empty(), found);
 }
+
+}  // namespace faults_test

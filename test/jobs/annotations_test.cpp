@@ -7,6 +7,8 @@
 #include "jobs/prebuilt_workload.h"
 #include "jobs/topology.h"
 
+namespace annotations_test {
+
 using namespace muster;
 using namespace muster::jobs;
 using nlohmann::json;
@@ -74,3 +76,5 @@ TEST_CASE("slice layers are read from JSON and what is none is explained") {
     if (!refused.ok()) CHECK_FALSE(refused.error().message.empty());
   }
 }
+
+}  // namespace annotations_test

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+namespace edit_test {
+
 using namespace muster;
 using namespace muster::jobs;
 using nlohmann::json;
@@ -42,3 +44,5 @@ TEST_CASE("only objects and arrays that exist are handed out") {
   CHECK(existing_object(value, {"missing"}) == nullptr);
   CHECK_FALSE(value.contains("missing"));
 }
+
+}  // namespace edit_test

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace muster::jobs {
+namespace muster::jobs::group_scheduling_test {
 namespace {
 
 using nlohmann::json;
@@ -249,4 +249,4 @@ TEST_CASE("a list of a pod template is made only where nothing else stands") {
 }
 
 }  // namespace
-}  // namespace muster::jobs
+}  // namespace muster::jobs::group_scheduling_test

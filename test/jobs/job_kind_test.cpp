@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+namespace job_kind_test {
+
 using namespace muster;
 using namespace muster::jobs;
 using nlohmann::json;
@@ -128,3 +130,5 @@ TEST_CASE("a job without templates has none") {
     CHECK(kind->read_pod_templates(json{{"spec", {{"template", "none"}, {"replicatedJobs", 1}}}}).empty());
   }
 }
+
+}  // namespace job_kind_test

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+namespace jobset_text_test {
+
 using namespace muster;
 using namespace muster::jobs;
 using nlohmann::json;
@@ -86,3 +88,5 @@ TEST_CASE("a deep value is compared in one walk") {
   other["a"]["b"] = 1;
   CHECK_FALSE(same_in_typed_api(one, other));
 }
+
+}  // namespace jobset_text_test

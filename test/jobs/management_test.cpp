@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+namespace management_test {
+
 using namespace muster;
 using namespace muster::jobs;
 using nlohmann::json;
@@ -185,3 +187,5 @@ TEST_CASE("a namespace that is not known is an error that passes") {
   REQUIRE(known.ok());
   CHECK(*known);
 }
+
+}  // namespace management_test

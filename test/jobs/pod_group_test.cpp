@@ -6,6 +6,8 @@
 
 #include "api/config/rule_settings.h"
 
+namespace pod_group_test {
+
 using namespace muster;
 using namespace muster::jobs;
 using nlohmann::json;
@@ -35,3 +37,5 @@ TEST_CASE("pods: one that is being deleted uses its node until its grace period 
   running["metadata"].erase("deletionTimestamp");
   CHECK(uses_node(*read_queued_pod(running), rules, deleted));
 }
+
+}  // namespace pod_group_test

@@ -5,6 +5,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+namespace queued_job_test {
+
 using namespace muster;
 using namespace muster::jobs;
 using nlohmann::json;
@@ -36,3 +38,5 @@ TEST_CASE("pods that are too many to count are as many as can be") {
     CHECK(job.reclaimable_pods()[0].count == row.count);
   }
 }
+
+}  // namespace queued_job_test

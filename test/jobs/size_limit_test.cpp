@@ -6,7 +6,7 @@
 
 #include "api/meta/resource_type.h"
 
-namespace muster::jobs {
+namespace muster::jobs::size_limit_test {
 namespace {
 
 AdmissionRequest with(size_t replicated_jobs, std::string_view group = kJobSets.group) {
@@ -26,4 +26,4 @@ TEST_CASE("a JobSet of more replicated jobs than anybody needs is refused before
   CHECK_FALSE(beyond_size_limit(with(10'001, "example.com")).has_value());
 }
 
-}  // namespace muster::jobs
+}  // namespace muster::jobs::size_limit_test

@@ -7,6 +7,8 @@
 #include "api/codec/json.h"
 #include "test/support/vectors.h"
 
+namespace workload_name_test {
+
 using namespace muster;
 using namespace muster::jobs;
 using nlohmann::json;
@@ -41,3 +43,5 @@ TEST_SUITE("vectors") {
     }
   }
 }
+
+}  // namespace workload_name_test

@@ -10,7 +10,7 @@
 #include "kube/watch.h"
 #include "test/kube/client_fixture.h"
 
-namespace muster::kube::test {
+namespace muster::kube::test::absence_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -239,4 +239,4 @@ TEST_CASE("a 404 says that an object is gone only when it names the object") {
   CHECK_FALSE(status_error(404, "404 page not found\n", "").not_found());
 }
 
-}  // namespace muster::kube::test
+}  // namespace muster::kube::test::absence_test

@@ -8,7 +8,7 @@
 
 #include "test/kube/client_fixture.h"
 
-namespace muster::kube::test {
+namespace muster::kube::test::authorizer_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -267,4 +267,4 @@ TEST_CASE("with an audience only tokens that were made for it count") {
 }
 
 }  // namespace
-}  // namespace muster::kube::test
+}  // namespace muster::kube::test::authorizer_test

@@ -11,7 +11,7 @@
 #include "test/support/memory_search.h"
 #include "test/support/temporary_folder.h"
 
-namespace muster::kube::test {
+namespace muster::kube::test::cleansed_test {
 namespace {
 
 using muster::test::copies_in_memory;
@@ -70,4 +70,4 @@ TEST_CASE("nothing is left of a client's key when the credentials have gone") {
   }
 }
 
-}  // namespace muster::kube::test
+}  // namespace muster::kube::test::cleansed_test

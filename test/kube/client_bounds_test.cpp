@@ -8,7 +8,7 @@
 #include "kube/client.h"
 #include "test/kube/client_fixture.h"
 
-namespace muster::kube::test {
+namespace muster::kube::test::client_bounds_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -157,4 +157,4 @@ TEST_CASE("a rate limit spaces requests out and says so") {
 }
 
 }  // namespace
-}  // namespace muster::kube::test
+}  // namespace muster::kube::test::client_bounds_test

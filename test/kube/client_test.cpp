@@ -9,7 +9,7 @@
 #include "test/kube/client_fixture.h"
 #include "test/support/temporary_folder.h"
 
-namespace muster::kube::test {
+namespace muster::kube::test::client_test {
 namespace {
 
 using muster::test::TemporaryFolder;
@@ -356,4 +356,4 @@ TEST_CASE("an empty answer is null") {
 }
 
 }  // namespace
-}  // namespace muster::kube::test
+}  // namespace muster::kube::test::client_test

@@ -11,7 +11,7 @@
 
 #include "test/kube/fake_api_server.h"
 
-namespace muster::kube::test {
+namespace muster::kube::test::connection_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -106,4 +106,4 @@ TEST_CASE("sockets are not inherited by programs that are started") {
 }
 
 }  // namespace
-}  // namespace muster::kube::test
+}  // namespace muster::kube::test::connection_test

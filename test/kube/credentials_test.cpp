@@ -10,7 +10,7 @@
 #include "test/kube/client_fixture.h"
 #include "test/support/temporary_folder.h"
 
-namespace muster::kube::test {
+namespace muster::kube::test::credentials_test {
 namespace {
 
 using muster::test::TemporaryFolder;
@@ -298,4 +298,4 @@ TEST_CASE("a program that leaves a child behind does not keep us") {
 }
 
 }  // namespace
-}  // namespace muster::kube::test
+}  // namespace muster::kube::test::credentials_test

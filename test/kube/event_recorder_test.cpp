@@ -11,7 +11,7 @@
 #include "test/kube/client_fixture.h"
 #include "test/kube/manual_time.h"
 
-namespace muster::kube::test {
+namespace muster::kube::test::event_recorder_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -346,4 +346,4 @@ TEST_CASE("the end does not wait for an API server that is down") {
 }
 
 }  // namespace
-}  // namespace muster::kube::test
+}  // namespace muster::kube::test::event_recorder_test

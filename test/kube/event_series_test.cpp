@@ -6,7 +6,7 @@
 
 #include "api/meta/names.h"
 
-namespace muster::kube {
+namespace muster::kube::event_series_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -211,4 +211,4 @@ TEST_CASE("objects that were silenced are not forgiven because of a crowd of oth
 }
 
 }  // namespace
-}  // namespace muster::kube
+}  // namespace muster::kube::event_series_test

@@ -6,7 +6,7 @@
 
 #include "test/support/temporary_folder.h"
 
-namespace muster::kube::test {
+namespace muster::kube::test::kubeconfig_test {
 namespace {
 
 using muster::test::TemporaryFolder;
@@ -241,4 +241,4 @@ TEST_CASE("without any credentials the error says what can be done") {
 }
 
 }  // namespace
-}  // namespace muster::kube::test
+}  // namespace muster::kube::test::kubeconfig_test

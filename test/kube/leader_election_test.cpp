@@ -9,7 +9,7 @@
 #include "test/kube/client_fixture.h"
 #include "test/kube/manual_time.h"
 
-namespace muster::kube::test {
+namespace muster::kube::test::leader_election_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -310,4 +310,4 @@ TEST_CASE("renewals are never repeated behind the election's back") {
 }
 
 }  // namespace
-}  // namespace muster::kube::test
+}  // namespace muster::kube::test::leader_election_test

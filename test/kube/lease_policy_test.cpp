@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace muster::kube {
+namespace muster::kube::lease_policy_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -343,4 +343,4 @@ TEST_CASE("a record survives being written into a lease and what is not ours sta
 }
 
 }  // namespace
-}  // namespace muster::kube
+}  // namespace muster::kube::lease_policy_test

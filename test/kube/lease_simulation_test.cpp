@@ -11,7 +11,7 @@
 
 #include "kube/leases/lease_policy.h"
 
-namespace muster::kube {
+namespace muster::kube::lease_simulation_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -228,4 +228,4 @@ TEST_CASE("the simulation finds the overlap of a deadline that is too long for i
 }
 
 }  // namespace
-}  // namespace muster::kube
+}  // namespace muster::kube::lease_simulation_test

@@ -7,7 +7,7 @@
 #include "api/codec/json.h"
 #include "test/kube/client_fixture.h"
 
-namespace muster::kube::test {
+namespace muster::kube::test::page_size_test {
 
 using nlohmann::json;
 
@@ -96,4 +96,4 @@ TEST_CASE("a write of a leader is waited for until its term ends and no longer")
   CHECK(system_clock().now().monotonic - before < std::chrono::seconds(15));
 }
 
-}  // namespace muster::kube::test
+}  // namespace muster::kube::test::page_size_test

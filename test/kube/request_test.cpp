@@ -8,7 +8,7 @@
 #include "kube/transport/connection.h"
 #include "kube/transport/throttle.h"
 
-namespace muster::kube {
+namespace muster::kube::request_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -160,4 +160,4 @@ TEST_CASE("the user agent has the form of Kubernetes' own components") {
 }
 
 }  // namespace
-}  // namespace muster::kube
+}  // namespace muster::kube::request_test

@@ -8,7 +8,7 @@
 #include "test/kube/client_fixture.h"
 #include "test/support/temporary_folder.h"
 
-namespace muster::kube::test {
+namespace muster::kube::test::tls_test {
 namespace {
 
 using muster::test::TemporaryFolder;
@@ -164,4 +164,4 @@ TEST_CASE("TLS connections are kept and survive a restart of the server") {
 }
 
 }  // namespace
-}  // namespace muster::kube::test
+}  // namespace muster::kube::test::tls_test

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace warning_header_test {
+
 using namespace muster::kube;
 using Texts = std::vector<std::string>;
 
@@ -27,3 +29,5 @@ TEST_CASE("warnings: the texts are read and what is no warning of Kubernetes is 
     CHECK(parse_warnings(row.value) == row.texts);
   }
 }
+
+}  // namespace warning_header_test

@@ -3,7 +3,7 @@
 
 #include "test/kube/watch_fixture.h"
 
-namespace muster::kube::test {
+namespace muster::kube::test::watch_catch_up_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -94,4 +94,4 @@ TEST_CASE("a kind that is not served has caught up each time") {
 }
 
 }  // namespace
-}  // namespace muster::kube::test
+}  // namespace muster::kube::test::watch_catch_up_test

@@ -4,7 +4,7 @@
 
 #include "kube/watch_frames.h"
 
-namespace muster::kube {
+namespace muster::kube::watch_policy_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -137,4 +137,4 @@ TEST_CASE("nothing follows a frame that ends the watch") {
 }
 
 }  // namespace
-}  // namespace muster::kube
+}  // namespace muster::kube::watch_policy_test

@@ -8,7 +8,7 @@
 #include "api/codec/json.h"
 #include "test/kube/watch_fixture.h"
 
-namespace muster::kube::test {
+namespace muster::kube::test::watch_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -364,4 +364,4 @@ TEST_CASE("watches do not take the places of requests in flight") {
 }
 
 }  // namespace
-}  // namespace muster::kube::test
+}  // namespace muster::kube::test::watch_test

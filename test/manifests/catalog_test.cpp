@@ -15,6 +15,8 @@
 #include "manifests/rbac.h"
 #include "test/support/vectors.h"
 
+namespace catalog_test {
+
 using namespace muster;
 using namespace muster::manifests;
 using nlohmann::json;
@@ -285,3 +287,5 @@ TEST_CASE("the parts of the manifests have names") {
   CHECK(wrong.error().message.find("all, crds, rbac, deployment, policies, webhooks, api-services, samples, chart") !=
         std::string::npos);
 }
+
+}  // namespace catalog_test

@@ -13,6 +13,8 @@
 #include "manifests/rbac.h"
 #include "test/support/vectors.h"
 
+namespace chart_test {
+
 using namespace muster;
 using namespace muster::manifests;
 using nlohmann::json;
@@ -147,3 +149,5 @@ TEST_CASE("chart: the schema of the values knows every value and refuses others"
   given.insert("global");  // of Helm
   CHECK(known == given);
 }
+
+}  // namespace chart_test

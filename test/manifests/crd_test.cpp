@@ -11,6 +11,8 @@
 #include "manifests/names.h"
 #include "test/support/vectors.h"
 
+namespace crd_test {
+
 using namespace muster;
 using namespace muster::manifests;
 using nlohmann::json;
@@ -140,3 +142,5 @@ TEST_CASE("the history of flavors survives in both versions") {
     CHECK(pruned(workload) == std::vector<std::string>{});
   }
 }
+
+}  // namespace crd_test

@@ -7,6 +7,8 @@
 
 #include "manifests/catalog.h"
 
+namespace in_place_agents_test {
+
 using namespace muster;
 using namespace muster::manifests;
 using nlohmann::json;
@@ -40,3 +42,5 @@ TEST_CASE("in-place agents: policy and role are part of the manifests") {
   CHECK(policies.find("muster-in-place-restart-agents") != std::string::npos);
   CHECK(roles.find("muster-in-place-restart-agent ") != std::string::npos);
 }
+
+}  // namespace in_place_agents_test

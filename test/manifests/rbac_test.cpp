@@ -9,6 +9,8 @@
 #include "api/kinds/serving_types.h"
 #include "api/watched_kinds.h"
 
+namespace rbac_test {
+
 using namespace muster;
 using namespace muster::manifests;
 using nlohmann::json;
@@ -284,3 +286,5 @@ TEST_CASE("the configuration decides which rights muster needs") {
   CHECK(elsewhere.lease == "ours");
   CHECK(elsewhere.lease_namespace == "there");
 }
+
+}  // namespace rbac_test

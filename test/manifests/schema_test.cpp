@@ -14,6 +14,8 @@
 #include "test/support/vectors.h"
 #include "validators/validator.h"
 
+namespace schema_test {
+
 using namespace muster;
 using namespace muster::manifests;
 using nlohmann::json;
@@ -316,3 +318,5 @@ TEST_SUITE("vectors") {
     }
   }
 }
+
+}  // namespace schema_test

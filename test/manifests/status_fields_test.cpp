@@ -12,6 +12,8 @@
 #include "manifests/catalog.h"
 #include "test/support/files.h"
 
+namespace status_fields_test {
+
 using namespace muster;
 using namespace muster::manifests;
 using nlohmann::json;
@@ -136,3 +138,5 @@ TEST_CASE("crd: each status field has a writer or says that it has none") {
   for (const StatusFields& row : kWriters)
     CHECK_MESSAGE(used.contains(&row), row.kind << " has no status field " << row.path);
 }
+
+}  // namespace status_fields_test

@@ -8,6 +8,8 @@
 #include "jobs/job_kind.h"
 #include "manifests/names.h"
 
+namespace unqueued_policy_test {
+
 using namespace muster;
 using namespace muster::manifests;
 using nlohmann::json;
@@ -83,3 +85,5 @@ TEST_CASE("the admission policy says what muster review says") {
   said.replace(said.find("RayJob"), 6, "' + request.kind.kind + '");
   CHECK(expression == "'" + said + "'");
 }
+
+}  // namespace unqueued_policy_test

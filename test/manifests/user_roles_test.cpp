@@ -9,6 +9,8 @@
 
 #include "manifests/catalog.h"
 
+namespace user_roles_test {
+
 using namespace muster;
 using namespace muster::manifests;
 using nlohmann::json;
@@ -109,3 +111,5 @@ TEST_CASE("user roles: they are part of the manifests, each once, and aggregated
     printed.insert(object.at("metadata").at("name"));
   CHECK(std::includes(printed.begin(), printed.end(), names.begin(), names.end()));
 }
+
+}  // namespace user_roles_test

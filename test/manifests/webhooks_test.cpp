@@ -14,6 +14,8 @@
 #include "mutators/mutator.h"
 #include "validators/validator.h"
 
+namespace webhooks_test {
+
 using namespace muster;
 using namespace muster::manifests;
 using nlohmann::json;
@@ -374,3 +376,5 @@ TEST_CASE("entries have unique names that the API server accepts") {
     }
   }
 }
+
+}  // namespace webhooks_test

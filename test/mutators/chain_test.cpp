@@ -8,6 +8,8 @@
 #include "mutators/mutator.h"
 #include "test/support/admission_requests.h"
 
+namespace chain_test {
+
 using namespace muster;
 using namespace muster::mutators;
 using muster::test::request_for;
@@ -145,3 +147,5 @@ TEST_CASE("the chain suspends before it injects and asks for the queue first of 
   CHECK(place("suspend") < place("group_scheduling_inject"));
   CHECK(place("group_scheduling_keep") < std::ssize(names));
 }
+
+}  // namespace chain_test

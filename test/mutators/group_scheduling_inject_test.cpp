@@ -7,7 +7,7 @@
 #include "mutators/group_scheduling.h"
 #include "test/support/admission_requests.h"
 
-namespace muster::mutators {
+namespace muster::mutators::group_scheduling_inject_test {
 namespace {
 
 using nlohmann::json;
@@ -162,4 +162,4 @@ TEST_CASE("what is no gang or no usable one is left alone") {
 }
 
 }  // namespace
-}  // namespace muster::mutators
+}  // namespace muster::mutators::group_scheduling_inject_test

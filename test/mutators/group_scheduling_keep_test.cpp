@@ -7,7 +7,7 @@
 #include "mutators/group_scheduling.h"
 #include "test/support/admission_requests.h"
 
-namespace muster::mutators {
+namespace muster::mutators::group_scheduling_keep_test {
 namespace {
 
 using nlohmann::json;
@@ -193,4 +193,4 @@ TEST_CASE("a gang whose configuration was pruned keeps its barrier and still get
 }
 
 }  // namespace
-}  // namespace muster::mutators
+}  // namespace muster::mutators::group_scheduling_keep_test

@@ -5,7 +5,7 @@
 #include "jobs/group_scheduling.h"
 #include "mutators/waiter_container.h"
 
-namespace muster::mutators {
+namespace muster::mutators::group_scheduling_waiter_container_test {
 namespace {
 
 using nlohmann::json;
@@ -112,4 +112,4 @@ TEST_CASE("the waiter asks for no more than its pod does") {
 }
 
 }  // namespace
-}  // namespace muster::mutators
+}  // namespace muster::mutators::group_scheduling_waiter_container_test

@@ -7,6 +7,8 @@
 #include "certs/authority.h"
 #include "test/support/temporary_folder.h"
 
+namespace client_authorities_test {
+
 using namespace muster;
 using namespace muster::runtime;
 using namespace std::chrono_literals;
@@ -74,3 +76,5 @@ TEST_CASE("authorities of clients: a changed file is taken over, and one that is
   swap_in(mount, "..four", authority("four"));
   CHECK(soon([&] { return clients->current() != second; }));
 }
+
+}  // namespace client_authorities_test

@@ -5,6 +5,8 @@
 #include "test/support/hand_clock.h"
 #include "test/support/temporary_folder.h"
 
+namespace cluster_test {
+
 using namespace muster;
 using namespace muster::runtime;
 using namespace std::chrono_literals;
@@ -38,3 +40,5 @@ TEST_CASE("cluster: questions that strangers can cause have a limit of their own
   CHECK(took((*cluster)->api(), 120) < 60s);
   CHECK(took((*cluster)->lease_api(), 120) < 60s);
 }
+
+}  // namespace cluster_test

@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+namespace core_dumps_test {
+
 TEST_CASE("core dumps: both ways to a dump are closed, and the limit cannot be raised again") {
   // In a process of its own: there is no way back.
   const pid_t child = fork();
@@ -22,3 +24,5 @@ TEST_CASE("core dumps: both ways to a dump are closed, and the limit cannot be r
   REQUIRE(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 0);
 }
+
+}  // namespace core_dumps_test

@@ -11,6 +11,8 @@
 
 #include "api/watched_kinds.h"
 
+namespace engine_loop_test {
+
 using namespace muster;
 using namespace muster::runtime;
 using nlohmann::json;
@@ -260,3 +262,5 @@ TEST_CASE("engine loop: after its end nothing is called and nothing is answered"
   CHECK(loop.view() == nullptr);
   CHECK(calls == 0);
 }
+
+}  // namespace engine_loop_test

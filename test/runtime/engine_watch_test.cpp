@@ -10,6 +10,8 @@
 #include "runtime/engine_loop.h"
 #include "test/support/hand_clock.h"
 
+namespace engine_watch_test {
+
 using namespace muster;
 using namespace muster::runtime;
 using namespace std::chrono_literals;
@@ -98,3 +100,5 @@ TEST_CASE("engine loop: a question that breaks is not answered, and the loop goe
   CHECK(broke == 1);
   CHECK(loop.ask([](const engine::Engine&) {}));
 }
+
+}  // namespace engine_watch_test

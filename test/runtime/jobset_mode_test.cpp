@@ -7,6 +7,8 @@
 #include "api/meta/time.h"
 #include "test/commands/moving/fake_cluster.h"
 
+namespace jobset_mode_test {
+
 using namespace muster;
 using namespace muster::runtime;
 
@@ -72,3 +74,5 @@ TEST_CASE("jobset mode: a Lease that muster adopt holds is no other controller's
     CHECK(traces->foreign_controller.empty() == adopted);
   }
 }
+
+}  // namespace jobset_mode_test

@@ -6,6 +6,8 @@
 
 #include "test/kube/virtual_time.h"
 
+namespace kueue_guard_test {
+
 using namespace muster;
 using namespace muster::runtime;
 using namespace std::chrono_literals;
@@ -162,3 +164,5 @@ TEST_CASE("kueue guard: what an ill API server hides keeps muster waiting at the
                   stop.get_token());
   CHECK(told.words == std::vector<std::string>{"wait", "go on"});
 }
+
+}  // namespace kueue_guard_test

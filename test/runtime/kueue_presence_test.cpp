@@ -4,6 +4,8 @@
 
 #include "runtime/leadership.h"
 
+namespace kueue_presence_test {
+
 using namespace muster;
 using namespace muster::runtime;
 using namespace std::chrono_literals;
@@ -88,3 +90,5 @@ TEST_CASE("kueue presence: accounts are guessed from the holder's pod") {
   CHECK(account_names_of("") == std::vector<std::string>{"kueue-controller-manager"});
   CHECK(account_names_of("--a_") == std::vector<std::string>{"kueue-controller-manager"});
 }
+
+}  // namespace kueue_presence_test

@@ -6,6 +6,8 @@
 
 #include "test/support/temporary_folder.h"
 
+namespace leadership_test {
+
 using namespace muster;
 using namespace muster::runtime;
 
@@ -75,3 +77,5 @@ TEST_CASE("leadership: without elections Kueue ends it until it is away, and a s
   leadership.stop();
   loop.stop();
 }
+
+}  // namespace leadership_test

@@ -5,6 +5,8 @@
 #include "test/support/temporary_folder.h"
 #include "test/support/vectors.h"
 
+namespace load_settings_test {
+
 using namespace muster;
 using namespace muster::runtime;
 
@@ -312,3 +314,5 @@ TEST_CASE("settings: flags about JobSets are refused with the words that there a
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.error().message.find("--jobset-feature-gates: ") == 0);
 }
+
+}  // namespace load_settings_test

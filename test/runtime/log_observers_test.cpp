@@ -11,6 +11,8 @@
 #include "server/metrics/metrics.h"
 #include "test/support/hand_clock.h"
 
+namespace log_observers_test {
+
 using namespace muster;
 using namespace muster::runtime;
 using namespace std::chrono_literals;
@@ -133,3 +135,5 @@ TEST_CASE("log observers: what a watch hears makes the picture of its kind young
   observer.heard(jobs, "");
   CHECK(client.watch_ages()->ages() == std::map<std::string, Duration>{{"jobs.batch", 0s}});
 }
+
+}  // namespace log_observers_test

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace log_test {
+
 using namespace muster;
 using namespace muster::runtime;
 using nlohmann::json;
@@ -35,3 +37,5 @@ TEST_CASE("log: levels are parsed or refused with what is possible") {
   CHECK(*parse_log_level("warning") == LogLevel::kWarning);
   CHECK(parse_log_level("loud").error().message == "\"loud\" is no log level; use debug, info, warning or error");
 }
+
+}  // namespace log_test

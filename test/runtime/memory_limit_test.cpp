@@ -4,6 +4,8 @@
 
 #include "test/support/temporary_folder.h"
 
+namespace memory_limit_test {
+
 using namespace muster;
 using namespace muster::runtime;
 
@@ -47,3 +49,5 @@ TEST_CASE("Where nothing is limited there is no limit") {
   kernel.write("sys/fs/cgroup/memory.max", "max\n");
   CHECK_FALSE(memory_limit(kernel.path()));
 }
+
+}  // namespace memory_limit_test

@@ -6,6 +6,8 @@
 #include <future>
 #include <map>
 
+namespace outbox_test {
+
 using namespace muster;
 using namespace muster::runtime;
 
@@ -146,3 +148,5 @@ TEST_CASE("outbox: the end of leadership stops what is under way and answers for
   CHECK(answers.wait_for(1) == reconcilers::WriteOutcome::kFailed);
   CHECK(answers.wait_for(2) == reconcilers::WriteOutcome::kFailed);
 }
+
+}  // namespace outbox_test

@@ -6,6 +6,8 @@
 
 #include "test/kube/virtual_time.h"
 
+namespace policy_binding_test {
+
 using namespace muster;
 using namespace muster::runtime;
 using nlohmann::json;
@@ -91,3 +93,5 @@ TEST_CASE("policy binding: an ill API server is asked again until it answers") {
   settle_policy_binding(api, {UnqueuedKinds::kDeny, {}}, time.timing(), stopped.get_token());
   CHECK(api.requests == before);
 }
+
+}  // namespace policy_binding_test

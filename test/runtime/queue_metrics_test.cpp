@@ -14,6 +14,8 @@
 #include "server/metrics/metrics.h"
 #include "state/metrics/queue_gauges.h"
 
+namespace queue_metrics_test {
+
 using namespace muster;
 using nlohmann::json;
 
@@ -104,3 +106,5 @@ TEST_CASE("queue metrics: every gauge of a living engine bears the labels that i
     }
   }
 }
+
+}  // namespace queue_metrics_test

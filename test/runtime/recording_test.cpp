@@ -11,6 +11,8 @@
 #include "test/engine/recording/recorded_loop.h"
 #include "test/support/temporary_folder.h"
 
+namespace recording_test {
+
 using namespace muster;
 using namespace muster::runtime;
 using namespace muster::test;
@@ -239,3 +241,5 @@ TEST_CASE("recorded settings: the same engine is made from them, and comments ar
   REQUIRE(changed.ok());
   CHECK(changed->reconcilers.queues.exclude_resource_prefixes.empty());
 }
+
+}  // namespace recording_test

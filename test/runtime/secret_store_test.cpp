@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+namespace secret_store_test {
+
 using namespace muster;
 using namespace muster::runtime;
 using nlohmann::json;
@@ -108,3 +110,5 @@ TEST_CASE("secret store: a refused read is no empty state") {
   REQUIRE_FALSE(stored.ok());
   CHECK(stored.error().message == "Secret muster-system/pair: the server says no");
 }
+
+}  // namespace secret_store_test

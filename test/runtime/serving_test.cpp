@@ -7,6 +7,8 @@
 
 #include "test/support/hand_clock.h"
 
+namespace serving_test {
+
 using namespace muster;
 using namespace muster::runtime;
 using namespace std::chrono_literals;
@@ -56,3 +58,5 @@ TEST_CASE("serving: the ages of watches are metrics and make muster unready") {
   ages->heard("jobs.batch", "");
   CHECK(readiness().find("[+]watches ok") != std::string::npos);
 }
+
+}  // namespace serving_test

@@ -6,6 +6,8 @@
 
 #include "test/kube/virtual_time.h"
 
+namespace surroundings_test {
+
 using namespace muster;
 using namespace muster::runtime;
 using namespace std::chrono_literals;
@@ -185,3 +187,5 @@ TEST_CASE("surroundings: a kind of the configuration that its definition contrad
     CHECK(ask(row).ok());
   }
 }
+
+}  // namespace surroundings_test

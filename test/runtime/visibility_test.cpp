@@ -10,6 +10,8 @@
 #include "test/kube/virtual_time.h"
 #include "test/server/test_server.h"
 
+namespace visibility_test {
+
 using namespace muster;
 using namespace muster::runtime;
 using namespace std::chrono_literals;
@@ -167,3 +169,5 @@ TEST_CASE("serving: a flood of questions to the visibility API delays no review"
   released.notify_all();
   for (const auto& client : flood) CHECK(client->receive()->status == 403);
 }
+
+}  // namespace visibility_test

@@ -7,6 +7,8 @@
 #include "scheduler/state.h"
 #include "test/scheduler/scheduler_fixture.h"
 
+namespace dirty_trees_test {
+
 using namespace muster;
 using namespace muster::scheduler;
 
@@ -93,3 +95,5 @@ TEST_CASE("dirty trees: a tree with a cycle has no root and is not asked") {
   trees.mark_dirty(kNoNode);
   CHECK(trees.empty());
 }
+
+}  // namespace dirty_trees_test

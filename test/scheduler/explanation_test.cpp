@@ -4,7 +4,7 @@
 
 #include "test/scheduler/scheduler_fixture.h"
 
-namespace muster::test {
+namespace muster::test::explanation_test {
 namespace {
 
 TEST_CASE("explanation: every flavor of every resource has its numbers before anything was decided") {
@@ -89,4 +89,4 @@ TEST_CASE("explanation: what can never be admitted is told without a decision") 
 }
 
 }  // namespace
-}  // namespace muster::test
+}  // namespace muster::test::explanation_test

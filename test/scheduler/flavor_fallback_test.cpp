@@ -6,6 +6,8 @@
 #include "scheduler/views/flavor_options.h"
 #include "test/scheduler/scheduler_fixture.h"
 
+namespace flavor_fallback_test {
+
 using namespace muster;
 using namespace muster::scheduler;
 using test::admission;
@@ -202,3 +204,5 @@ TEST_CASE("flavor fallback: a Workload gets what a queue without the failed flav
   });
   CHECK(holds);
 }
+
+}  // namespace flavor_fallback_test

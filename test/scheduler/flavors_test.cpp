@@ -5,6 +5,8 @@
 #include "scheduler/partial_admission.h"
 #include "test/scheduler/scheduler_fixture.h"
 
+namespace flavors_test {
+
 using namespace muster;
 using namespace muster::scheduler;
 using nlohmann::json;
@@ -295,3 +297,5 @@ TEST_CASE("flavors: the largest counts are found by halving and last pod sets sh
   }
   CHECK_FALSE(largest_counts(both, [](const std::vector<int32_t>&) { return false; }));
 }
+
+}  // namespace flavors_test

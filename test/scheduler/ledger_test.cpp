@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+namespace ledger_test {
+
 using namespace muster;
 using namespace muster::scheduler;
 
@@ -174,3 +176,5 @@ TEST_CASE("ledger: any sequence of reservations and releases ends where a recoun
   });
   CHECK(holds);
 }
+
+}  // namespace ledger_test

@@ -4,6 +4,8 @@
 #include "scheduler/eligibility.h"
 #include "test/scheduler/scheduler_fixture.h"
 
+namespace one_by_one_test {
+
 using namespace muster;
 using namespace muster::scheduler;
 using test::at;
@@ -95,3 +97,5 @@ TEST_CASE("one by one: the quota of who is held up is not promised to others") {
   cluster.scheduler.await_ready("");
   CHECK(cluster.drain(1).starts_with("+first"));
 }
+
+}  // namespace one_by_one_test

@@ -10,6 +10,8 @@
 #include "scheduler/state.h"
 #include "test/scheduler/scheduler_fixture.h"
 
+namespace pending_queue_test {
+
 using namespace muster;
 using namespace muster::scheduler;
 
@@ -189,3 +191,5 @@ TEST_CASE("pending queue: a shape that waits for quota is known by the first of 
   queue.wake_first([](QuotaId) { return 2; });
   CHECK(queue.front() == nullptr);
 }
+
+}  // namespace pending_queue_test

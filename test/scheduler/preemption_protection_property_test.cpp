@@ -7,6 +7,8 @@
 
 #include "test/scheduler/protected_cluster.h"
 
+namespace preemption_protection_property_test {
+
 using namespace muster;
 using namespace std::chrono_literals;
 using test::cluster_queue;
@@ -74,3 +76,5 @@ TEST_CASE("protection: annotations of other queues and of no length change no de
     RC_ASSERT(!annotated.scheduler.next_wake());
   }));
 }
+
+}  // namespace preemption_protection_property_test

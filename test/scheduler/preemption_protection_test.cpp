@@ -8,6 +8,8 @@
 
 #include "test/scheduler/protected_cluster.h"
 
+namespace preemption_protection_test {
+
 using namespace muster;
 using namespace muster::scheduler;
 using namespace std::chrono_literals;
@@ -301,3 +303,5 @@ TEST_CASE("protection: a ClusterQueue that goes is not waited for") {
   CHECK_FALSE(cluster.scheduler.next_wake());
   CHECK(cluster.run(61).empty());
 }
+
+}  // namespace preemption_protection_test

@@ -8,6 +8,8 @@
 #include "scheduler/preemption/fair_sharing.h"
 #include "test/scheduler/scheduler_fixture.h"
 
+namespace preemption_test {
+
 using namespace muster;
 using namespace muster::scheduler;
 using test::at;
@@ -232,3 +234,5 @@ TEST_CASE("fair sharing: the strategies decide when an unequal share is taken ba
     CHECK_EQ(evictions(cluster.scheduler.cycle(at(10))), std::string(row.evicted));
   }
 }
+
+}  // namespace preemption_test

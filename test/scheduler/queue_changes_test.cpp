@@ -5,6 +5,8 @@
 #include "scheduler/views/explanation.h"
 #include "test/scheduler/scheduler_fixture.h"
 
+namespace queue_changes_test {
+
 using namespace muster;
 using namespace muster::scheduler;
 using test::admission;
@@ -171,3 +173,5 @@ TEST_CASE("scheduler: what was said of who waits is void when it leaves its queu
   cluster.scheduler.remove_local_queue("team", "a");
   CHECK(cluster.scheduler.take_left() == std::vector<std::string>{"team/one"});
 }
+
+}  // namespace queue_changes_test

@@ -9,6 +9,8 @@
 #include "scheduler/eligibility.h"
 #include "test/scheduler/scheduler_fixture.h"
 
+namespace scheduler_properties_test {
+
 using namespace muster;
 using namespace muster::scheduler;
 using test::at;
@@ -159,3 +161,5 @@ TEST_CASE("scheduler: any history stays within quota and loses no Workload") {
     CHECK(holds);
   }
 }
+
+}  // namespace scheduler_properties_test

@@ -7,6 +7,8 @@
 
 #include "test/scheduler/scheduler_fixture.h"
 
+namespace scheduler_test {
+
 using namespace muster;
 using namespace muster::scheduler;
 using test::admission;
@@ -356,3 +358,5 @@ TEST_CASE("scheduler: quantities beyond what a number holds take no room from wh
   cluster.scheduler.remove_workload("team", "small");
   CHECK(cluster.drain(5) == "+huge");
 }
+
+}  // namespace scheduler_test

@@ -11,6 +11,8 @@
 #include "test/scheduler/recorded_cluster.h"
 #include "test/support/vectors.h"
 
+namespace scheduler_vectors_test {
+
 using namespace muster;
 using nlohmann::json;
 using test::RecordedCluster;
@@ -108,3 +110,5 @@ TEST_SUITE("vectors") {
     }
   }
 }
+
+}  // namespace scheduler_vectors_test

@@ -10,6 +10,8 @@
 #include "scheduler/state.h"
 #include "test/scheduler/scheduler_fixture.h"
 
+namespace wake_conditions_test {
+
 using namespace muster;
 using namespace muster::scheduler;
 
@@ -160,3 +162,5 @@ TEST_CASE("wake conditions: the index finds the first one whose condition is met
   });
   CHECK(holds);
 }
+
+}  // namespace wake_conditions_test

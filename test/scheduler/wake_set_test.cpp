@@ -7,6 +7,8 @@
 
 #include "scheduler/state.h"
 
+namespace wake_set_test {
+
 using namespace muster;
 using namespace muster::scheduler;
 
@@ -74,3 +76,5 @@ TEST_CASE("wake set: a queue that is forgotten is not woken") {
   CHECK(queues.wake.take_released_trees().empty());
   CHECK(queues.wake.take_entering().empty());
 }
+
+}  // namespace wake_set_test

@@ -7,6 +7,8 @@
 #include "api/codec/json.h"
 #include "test/support/vectors.h"
 
+namespace workload_order_test {
+
 using namespace muster;
 using nlohmann::json;
 
@@ -29,3 +31,5 @@ TEST_SUITE("vectors") {
     }
   }
 }
+
+}  // namespace workload_order_test

@@ -4,6 +4,8 @@
 
 #include "test/server/test_server.h"
 
+namespace client_certificates_test {
+
 using namespace muster;
 using namespace muster::server;
 using namespace muster::test;
@@ -171,3 +173,5 @@ TEST_CASE("Client certificates: a chain that is longer than any real one is refu
   CHECK(server.status("/echo", &large) == 0);
   CHECK(server.events.wait_for(ServerEvent::kHandshakeFailed, "excessive message size"));
 }
+
+}  // namespace client_certificates_test

@@ -8,6 +8,8 @@
 #include "server/transport/request_head.h"
 #include "test/server/test_server.h"
 
+namespace convert_handler_test {
+
 using namespace muster;
 using namespace muster::server;
 using namespace muster::test;
@@ -154,3 +156,5 @@ TEST_CASE("A list of the largest size that is taken fits the buffers of the serv
   CHECK(answer->status == 200);
   CHECK(succeeded(answer->body, kBytes));
 }
+
+}  // namespace convert_handler_test

@@ -8,7 +8,7 @@
 #include "server/list_cache.h"
 #include "test/server/test_server.h"
 
-namespace muster::test {
+namespace muster::test::dashboard_route_test {
 namespace {
 
 using nlohmann::json;
@@ -168,4 +168,4 @@ TEST_CASE("list cache: an answer is of one snapshot and one set of estimates, an
   CHECK(*cache.find(other, nullptr, "q") == "newer");
 }
 
-}  // namespace muster::test
+}  // namespace muster::test::dashboard_route_test

@@ -6,6 +6,8 @@
 
 #include <string>
 
+namespace engine_metrics_test {
+
 using namespace muster;
 using namespace muster::server;
 
@@ -28,3 +30,5 @@ TEST_CASE("engine metrics: webhook configurations that are missing are shown fro
   metrics.set_webhooks_missing(0);
   CHECK(gauge(metrics, "muster_webhook_configurations_missing") == 0);
 }
+
+}  // namespace engine_metrics_test

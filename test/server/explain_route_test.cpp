@@ -6,7 +6,7 @@
 
 #include "test/server/test_server.h"
 
-namespace muster::test {
+namespace muster::test::explain_route_test {
 namespace {
 
 using nlohmann::json;
@@ -172,4 +172,4 @@ TEST_CASE("Explain: who cannot answer says so with 503") {
 }
 
 }  // namespace
-}  // namespace muster::test
+}  // namespace muster::test::explain_route_test

@@ -6,6 +6,8 @@
 
 #include "test/server/test_server.h"
 
+namespace http_server_load_test {
+
 using namespace muster;
 using namespace muster::server;
 using namespace muster::test;
@@ -165,3 +167,5 @@ TEST_CASE("Draining ends when patience is over although a peer never finishes") 
   CHECK(half.closed_by_server());
   server.server->drain({10s});  // a second time does no harm
 }
+
+}  // namespace http_server_load_test

@@ -6,6 +6,8 @@
 
 #include "test/server/test_server.h"
 
+namespace http_server_test {
+
 using namespace muster;
 using namespace muster::server;
 using namespace muster::test;
@@ -355,3 +357,5 @@ TEST_CASE("A server says why it cannot start") {
   REQUIRE_FALSE(wrong.ok());
   CHECK(wrong.error().message.find("host:port") != std::string::npos);
 }
+
+}  // namespace http_server_test

@@ -7,6 +7,8 @@
 #include "test/server/test_certificate.h"
 #include "test/server/test_server.h"
 
+namespace large_requests_test {
+
 using namespace muster;
 using namespace muster::server;
 using namespace muster::test;
@@ -155,3 +157,5 @@ TEST_CASE("What a large answer takes is given back only when its peer has read i
   CHECK(answer->body.size() == kAnswer);
   CHECK(served == 2);
 }
+
+}  // namespace large_requests_test

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace listener_test {
+
 using namespace muster;
 using namespace muster::server;
 
@@ -33,3 +35,5 @@ TEST_CASE("A host that does not exist is named in the error") {
   REQUIRE_FALSE(socket.ok());
   CHECK(socket.error().message.find("no-such-host.invalid") != std::string::npos);
 }
+
+}  // namespace listener_test

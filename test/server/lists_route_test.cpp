@@ -6,7 +6,7 @@
 
 #include "server/request_query.h"
 
-namespace muster::server {
+namespace muster::server::lists_route_test {
 namespace {
 
 using nlohmann::json;
@@ -223,4 +223,4 @@ TEST_CASE("request query: encoded values are read, and nothing is passed over") 
 }
 
 }  // namespace
-}  // namespace muster::server
+}  // namespace muster::server::lists_route_test

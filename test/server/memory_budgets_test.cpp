@@ -8,6 +8,8 @@
 #include "server/convert_handler.h"
 #include "server/transport/http.h"
 
+namespace memory_budgets_test {
+
 using namespace muster;
 using namespace muster::server;
 
@@ -51,3 +53,5 @@ TEST_CASE(
 TEST_CASE("A limit that is too low counts as the lowest") {
   CHECK(budgets_of(0).reviews == budgets_of(kLeastMemoryLimit).reviews);
 }
+
+}  // namespace memory_budgets_test

@@ -9,6 +9,8 @@
 #include "server/metrics_server.h"
 #include "test/server/test_server.h"
 
+namespace metrics_test {
+
 using namespace muster;
 using namespace muster::server;
 using namespace muster::test;
@@ -168,3 +170,5 @@ TEST_CASE("What the client does shows under the names of Kubernetes' components"
   client.set_leading("muster", true);
   check_lines(metrics, {R"(leader_election_master_status{name="muster"} 1)"});
 }
+
+}  // namespace metrics_test

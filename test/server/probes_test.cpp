@@ -4,6 +4,8 @@
 
 #include "test/server/test_client.h"
 
+namespace probes_test {
+
 using namespace muster;
 using namespace muster::server;
 using namespace muster::test;
@@ -71,3 +73,5 @@ TEST_CASE("Probes are for reading only") {
   CHECK(answer->status == 405);
   CHECK(answer->headers.at("allow") == "GET");
 }
+
+}  // namespace probes_test

@@ -11,6 +11,8 @@
 #include "server/metrics/metrics.h"
 #include "test/support/vectors.h"
 
+namespace queue_metrics_test {
+
 using namespace muster;
 using namespace muster::server;
 
@@ -320,3 +322,5 @@ TEST_CASE("Measurements may come while somebody collects") {
   CHECK_FALSE(shown.mentions("\"cq\""));
   CHECK(shown.has(std::string("kueue_local_queue_admitted_workloads_total{") + kLocal + "} 500"));
 }
+
+}  // namespace queue_metrics_test

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace request_head_test {
+
 using namespace muster;
 using namespace muster::server;
 
@@ -167,3 +169,5 @@ TEST_CASE("A refusal tells the client that the connection ends and which method 
         "HTTP/1.1 405 Method Not Allowed\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\n"
         "Allow: GET\r\nContent-Length: 25\r\n\r\nthis path takes GET only\n");
 }
+
+}  // namespace request_head_test

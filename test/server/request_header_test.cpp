@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace muster::server {
+namespace muster::server::request_header_test {
 namespace {
 
 using nlohmann::json;
@@ -145,4 +145,4 @@ TEST_CASE("request headers: the ConfigMap is read whole or not at all") {
 }
 
 }  // namespace
-}  // namespace muster::server
+}  // namespace muster::server::request_header_test

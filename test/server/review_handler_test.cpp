@@ -7,6 +7,8 @@
 
 #include "test/server/test_server.h"
 
+namespace review_handler_test {
+
 using namespace muster;
 using namespace muster::server;
 using namespace muster::test;
@@ -196,3 +198,5 @@ TEST_CASE("The routes are the two webhooks and run the real rules") {
                            "AdmissionCheck", "RayJob"})
     CHECK_MESSAGE(std::find(kinds.begin(), kinds.end(), kind) != kinds.end(), kind);
 }
+
+}  // namespace review_handler_test

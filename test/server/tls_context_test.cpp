@@ -4,6 +4,8 @@
 
 #include "test/server/test_server.h"
 
+namespace tls_context_test {
+
 using namespace muster;
 using namespace muster::server;
 using namespace muster::test;
@@ -65,3 +67,5 @@ TEST_CASE("An unusable certificate is refused and the one before stays") {
   TestServer server(Wire::kPlain, [&](HttpServerOptions& options) { options.tls = *tls; });
   CHECK(TestClient(server.port()).server_name() == "first");
 }
+
+}  // namespace tls_context_test

@@ -6,6 +6,8 @@
 
 #include "test/server/test_server.h"
 
+namespace tls_flood_test {
+
 using namespace muster;
 using namespace muster::server;
 using namespace muster::test;
@@ -115,3 +117,5 @@ TEST_CASE("A flood of handshakes delays the reviews of those who are connected b
   done = true;
   CHECK(slowest < 5s);
 }
+
+}  // namespace tls_flood_test

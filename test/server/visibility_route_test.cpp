@@ -7,7 +7,7 @@
 #include "server/visibility_discovery.h"
 #include "test/server/test_server.h"
 
-namespace muster::server {
+namespace muster::server::visibility_route_test {
 namespace {
 
 using nlohmann::json;
@@ -304,4 +304,4 @@ TEST_CASE("Discovery: the API server gets all in one document, in the newest for
 }
 
 }  // namespace
-}  // namespace muster::server
+}  // namespace muster::server::visibility_route_test

@@ -6,6 +6,8 @@
 #include "server/probes.h"
 #include "test/support/hand_clock.h"
 
+namespace watch_ages_test {
+
 using namespace muster;
 using namespace muster::server;
 using namespace std::chrono_literals;
@@ -52,3 +54,5 @@ TEST_CASE("watch ages: muster is unready while a picture is too old") {
   ages.heard("jobs.batch", "");
   CHECK(readiness.ready());
 }
+
+}  // namespace watch_ages_test

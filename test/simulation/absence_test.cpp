@@ -5,6 +5,8 @@
 #include "test/simulation/gangs.h"
 #include "test/simulation/queues.h"
 
+namespace absence_test {
+
 using namespace muster;
 using namespace muster::test;
 using namespace std::chrono_literals;
@@ -99,3 +101,5 @@ TEST_CASE("simulation: a muster that starts while a kind is not served stops not
     CHECK(world.violations().empty());
   }
 }
+
+}  // namespace absence_test

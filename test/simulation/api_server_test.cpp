@@ -7,6 +7,8 @@
 #include "test/simulation/api_server_fixture.h"
 #include "test/simulation/manifests.h"
 
+namespace api_server_test {
+
 using namespace muster;
 using namespace muster::simulation;
 using muster::test::ApiServerFixture;
@@ -330,3 +332,5 @@ TEST_CASE_FIXTURE(ApiServerFixture, "api server: an admission that refuses or ed
         reconcilers::WriteOutcome::kRefused);
   CHECK(server.get(config_map_key("bad")) == nullptr);
 }
+
+}  // namespace api_server_test

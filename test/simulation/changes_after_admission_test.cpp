@@ -8,6 +8,8 @@
 #include "test/simulation/queues.h"
 #include "test/simulation/require_done.h"
 
+namespace changes_after_admission_test {
+
 using namespace muster;
 using namespace muster::simulation;
 using namespace muster::test;
@@ -254,3 +256,5 @@ TEST_CASE("changes after admission: a Workload that comes back says why it waits
   CHECK(world.writes(kWorkloads).patch_status - before <= 2);
   CHECK(world.settle());
 }
+
+}  // namespace changes_after_admission_test

@@ -7,6 +7,8 @@
 #include "test/simulation/controllers_fixture.h"
 #include "test/simulation/manifests.h"
 
+namespace controllers_test {
+
 using namespace muster;
 using namespace muster::simulation;
 using muster::test::Cluster;
@@ -297,3 +299,5 @@ TEST_CASE("kubelet: init containers run one after the other and sidecars beside 
   REQUIRE(cluster.run_until([&] { return cluster.running() == 1; }, minutes(1)));
   CHECK(runs(1));
 }
+
+}  // namespace controllers_test

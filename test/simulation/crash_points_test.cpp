@@ -13,6 +13,8 @@
 #include "test/simulation/queues.h"
 #include "test/support/soak.h"
 
+namespace crash_points_test {
+
 using namespace muster;
 using namespace muster::simulation;
 using namespace muster::test;
@@ -111,7 +113,7 @@ class CrashPoints {
 }  // namespace
 
 TEST_CASE("crash points: at any write of an eviction or a restart no quota is lost and no orphan stays") {
-  const int points = soak_size(60, 1000);
+  const int points = static_cast<int>(seeds(static_cast<uint64_t>(soak_size(60, 1000))));
   uint64_t crashes = 0;
   Duration longest{};
   for (int seed = 1; seed <= points; ++seed) {
@@ -141,3 +143,5 @@ TEST_CASE("crash points: at any write of an eviction or a restart no quota is lo
               static_cast<int>(crashes), std::chrono::duration<double>(longest).count());
   CHECK(crashes >= static_cast<uint64_t>(points));
 }
+
+}  // namespace crash_points_test

@@ -5,6 +5,9 @@
 
 #include "test/simulation/gangs.h"
 #include "test/simulation/queues.h"
+#include "test/support/soak.h"
+
+namespace fencing_test {
 
 using namespace muster;
 using namespace muster::test;
@@ -38,7 +41,7 @@ int finished(const World& world) {
 }  // namespace
 
 TEST_CASE("simulation: writes that arrive after their sender lost leadership do no harm") {
-  for (uint64_t seed = 1; seed <= 12; ++seed) {
+  for (uint64_t seed = 1; seed <= seeds(12); ++seed) {
     CAPTURE(seed);
     simulation::Faults faults{.write_late = 0.1, .late = 4900ms};
     World world({.seed = seed, .replicas = 2, .faults = faults});
@@ -60,3 +63,5 @@ TEST_CASE("simulation: writes that arrive after their sender lost leadership do 
     CHECK(world.violations().empty());
   }
 }
+
+}  // namespace fencing_test

@@ -1,6 +1,9 @@
 // Flavor fallback (KEP-2560) in virtual time: the stories of the KEP and its interleavings. No node of a flavor that is
 // sold out takes a pod.
 #include "test/simulation/flavor_world.h"
+#include "test/support/soak.h"
+
+namespace flavor_fallback_test {
 
 using namespace muster;
 using namespace muster::simulation;
@@ -9,7 +12,7 @@ using namespace std::chrono_literals;
 using nlohmann::json;
 
 TEST_CASE("flavor fallback: with the reservation full and spot sold out the job runs on demand") {
-  for (uint64_t seed = 1; seed <= 5; ++seed) {
+  for (uint64_t seed = 1; seed <= seeds(5); ++seed) {
     FlavorWorld world(three_flavors(kKepRules, "DeactivateWorkload"), {.seed = seed});
     world.sold_out({"spot"});
     world.submit("first", 7200);
@@ -205,14 +208,14 @@ TEST_CASE("flavor fallback: of two resource groups the one falls back that fails
   world.submit("late", 60, {{"spec", {{"template", {{"spec", {{"containers", json::array({container})}}}}}}}});
   INFO(world.report());
   REQUIRE(world.run_until([&] { return world.runs_on("late", "on-demand"); }, 10min));
-  const auto& flavors = world.read("late")->status.admission->pod_sets.at(0).flavors;
+  const auto flavors = world.read("late")->status.admission->pod_sets.at(0).flavors;
   CHECK(flavors.at("cpu") == "on-demand");
   CHECK(flavors.at("example.com/gpu") == "fast");
   CHECK(world.settle());
 }
 
 TEST_CASE("flavor fallback: storms of faults lose no Workload and try no flavor again") {
-  for (uint64_t seed = 1; seed <= 10; ++seed) {
+  for (uint64_t seed = 1; seed <= seeds(10); ++seed) {
     WorldOptions options{.seed = seed, .replicas = 2};
     options.faults = Faults::storm();
     FlavorWorld world(three_flavors(rules_of({{"*", 3}}), "RetryAllFlavors", 2, 3, 2), options);
@@ -246,3 +249,5 @@ TEST_CASE("flavor fallback: a wall clock that jumps makes no flavor fail before 
   CHECK(world.run_until([&] { return world.complete("late"); }, 5min));
   CHECK(world.elapsed() - begun < 17min);
 }
+
+}  // namespace flavor_fallback_test

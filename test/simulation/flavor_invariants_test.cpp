@@ -7,6 +7,8 @@
 #include "api/codec/json.h"
 #include "test/simulation/queues.h"
 
+namespace flavor_invariants_test {
+
 using namespace muster;
 using namespace muster::simulation;
 using namespace muster::test;
@@ -88,3 +90,5 @@ TEST_CASE_FIXTURE(Fixture, "flavor invariants: evictions for another reason are 
   }
   CHECK(violations.empty());
 }
+
+}  // namespace flavor_invariants_test

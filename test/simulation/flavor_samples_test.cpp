@@ -4,6 +4,8 @@
 #include "test/simulation/flavor_world.h"
 #include "test/support/vectors.h"
 
+namespace flavor_samples_test {
+
 using namespace muster;
 using namespace muster::simulation;
 using namespace muster::test;
@@ -142,3 +144,5 @@ TEST_CASE("flavor fallback, sample: the page shows the first ClusterQueue of the
   queue["spec"].erase("resourceGroups");
   CHECK(shown == queue);
 }
+
+}  // namespace flavor_samples_test

@@ -7,6 +7,8 @@
 #include "test/simulation/gangs.h"
 #include "test/simulation/manifests.h"
 
+namespace gang_forgery_test {
+
 using namespace muster;
 using namespace muster::simulation;
 using namespace muster::test;
@@ -104,3 +106,5 @@ TEST_CASE("gang life: a resume that no webhook has seen waits all the same") {
   INFO(world.report());
   CHECK(world.violations().empty());
 }
+
+}  // namespace gang_forgery_test

@@ -6,6 +6,9 @@
 #include "test/simulation/gangs.h"
 #include "test/simulation/manifests.h"
 #include "test/simulation/queues.h"
+#include "test/support/soak.h"
+
+namespace group_scheduling_faults_test {
 
 using namespace muster;
 using namespace muster::simulation;
@@ -121,7 +124,7 @@ TEST_CASE("gang life: a large gang is released in time") {
 }
 
 TEST_CASE("gang life: storms of faults break no invariant and end") {
-  for (uint64_t seed = 1; seed <= 25; ++seed) {
+  for (uint64_t seed = 1; seed <= seeds(25); ++seed) {
     World world({.seed = seed, .replicas = 2, .faults = Faults::storm()});
     const bool complete = seed % 3 != 0;
     if (!complete) world.nodes().hold("train-workers-0-0-");
@@ -143,3 +146,5 @@ TEST_CASE("gang life: storms of faults break no invariant and end") {
     CHECK(world.violations().empty());
   }
 }
+
+}  // namespace group_scheduling_faults_test

@@ -11,6 +11,8 @@
 #include "test/simulation/manifests.h"
 #include "test/simulation/queues.h"
 
+namespace group_scheduling_test {
+
 using namespace muster;
 using namespace muster::simulation;
 using namespace muster::test;
@@ -247,3 +249,5 @@ TEST_CASE("gang life: deleted and made again under the same name while it waits 
     CHECK(world.list(kConfigMaps).size() == 1);
   }
 }
+
+}  // namespace group_scheduling_test

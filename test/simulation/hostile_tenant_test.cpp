@@ -11,6 +11,9 @@
 #include "test/simulation/manifests.h"
 #include "test/simulation/queues.h"
 #include "test/simulation/require_done.h"
+#include "test/support/soak.h"
+
+namespace hostile_tenant_test {
 
 using namespace muster;
 using namespace muster::simulation;
@@ -277,7 +280,7 @@ TEST_CASE("hostile tenant: an owner that muster does not run makes quota nobody'
 }
 
 TEST_CASE("hostile tenant: whatever is tried in whatever order no pod runs without quota") {
-  for (uint64_t seed = 1; seed <= 16; ++seed) {
+  for (uint64_t seed = 1; seed <= seeds(16); ++seed) {
     WorldOptions chosen = options(seed % 2 == 0);
     chosen.seed = seed;
     chosen.namespaces = {"default", "other"};
@@ -312,3 +315,5 @@ TEST_CASE("hostile tenant: whatever is tried in whatever order no pod runs witho
     CHECK_MESSAGE(broken.empty(), "seed ", seed, ": ", broken);
   }
 }
+
+}  // namespace hostile_tenant_test

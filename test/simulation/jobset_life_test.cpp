@@ -7,6 +7,9 @@
 #include "simulation/world.h"
 #include "test/simulation/manifests.h"
 #include "test/simulation/require_done.h"
+#include "test/support/soak.h"
+
+namespace jobset_life_test {
 
 using namespace muster;
 using namespace muster::simulation;
@@ -322,7 +325,7 @@ TEST_CASE("jobset life: it survives a death of muster after any of its first wri
 }
 
 TEST_CASE("jobset life: in storms of faults it completes all the same") {
-  for (uint64_t seed = 1; seed <= 20; ++seed) {
+  for (uint64_t seed = 1; seed <= test::seeds(20); ++seed) {
     World world({.seed = seed, .replicas = 2, .faults = Faults::storm()});
     require_done(world.create(train(json::array({replicated("driver", 1, 1), replicated("workers", 2, 2)}),
                                     {{"startupPolicy", {{"startupPolicyOrder", "InOrder"}}}})));
@@ -334,3 +337,5 @@ TEST_CASE("jobset life: in storms of faults it completes all the same") {
     CHECK(world.settle());
   }
 }
+
+}  // namespace jobset_life_test

@@ -8,6 +8,8 @@
 #include "test/simulation/gangs.h"
 #include "test/simulation/queues.h"
 
+namespace loop_test {
+
 using namespace muster;
 using namespace muster::test;
 using namespace std::chrono_literals;
@@ -79,3 +81,5 @@ TEST_CASE("simulation: a leader whose watch does not catch up gives the lease up
   INFO(world.report());
   CHECK(world.settle());
 }
+
+}  // namespace loop_test

@@ -5,6 +5,8 @@
 #include "test/simulation/api_server_fixture.h"
 #include "test/simulation/manifests.h"
 
+namespace object_rules_test {
+
 using namespace muster;
 using namespace muster::simulation;
 using muster::test::ApiServerFixture;
@@ -124,3 +126,5 @@ TEST_CASE_FIXTURE(ApiServerFixture, "api server: which conditions a Job may get"
   CHECK(server.patch_status(job_key("job-1"), {{"status", {{"conditions", nullptr}}}}).outcome ==
         reconcilers::WriteOutcome::kRefused);
 }
+
+}  // namespace object_rules_test

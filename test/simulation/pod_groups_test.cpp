@@ -11,6 +11,8 @@
 #include "test/simulation/queues.h"
 #include "test/support/soak.h"
 
+namespace pod_groups_test {
+
 using namespace muster;
 using namespace muster::simulation;
 using namespace muster::test;
@@ -251,9 +253,9 @@ TEST_CASE("pod groups: muster killed at each write in turn forgets no success an
 }
 
 TEST_CASE("pod groups: in any order of creation, failure and replacement, with muster killed at any write, all end") {
-  const int seeds = soak_size(20, 600);
+  const int runs = static_cast<int>(seeds(static_cast<uint64_t>(soak_size(20, 600))));
   uint64_t crashes = 0;
-  for (int seed = 1; seed <= seeds; ++seed) {
+  for (int seed = 1; seed <= runs; ++seed) {
     INFO("seed ", seed);
     std::mt19937_64 chance(static_cast<uint64_t>(seed));
     const auto pick = [&](int count) { return static_cast<int>(chance() % static_cast<uint64_t>(count)); };
@@ -301,7 +303,9 @@ TEST_CASE("pod groups: in any order of creation, failure and replacement, with m
     for (int i = 0; i < 3; ++i) CHECK(phase_of(cluster.world, "single-" + std::to_string(i)) == "Succeeded");
     crashes += cluster.world.process(0).starts() - 1;
   }
-  std::printf("figure pod groups: %d runs, %d crashes of muster, every group ended within its quota\n", seeds,
+  std::printf("figure pod groups: %d runs, %d crashes of muster, every group ended within its quota\n", runs,
               static_cast<int>(crashes));
-  CHECK(crashes >= static_cast<uint64_t>(seeds));
+  CHECK(crashes >= static_cast<uint64_t>(runs));
 }
+
+}  // namespace pod_groups_test

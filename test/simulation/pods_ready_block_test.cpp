@@ -7,6 +7,9 @@
 
 #include "api/codec/json.h"
 #include "test/simulation/pods_ready_world.h"
+#include "test/support/soak.h"
+
+namespace pods_ready_block_test {
 
 using namespace muster;
 using namespace muster::simulation;
@@ -14,7 +17,7 @@ using namespace muster::test;
 using namespace std::chrono_literals;
 
 TEST_CASE("pods ready: with blockAdmission one Workload is admitted at a time whatever the order of events") {
-  for (uint64_t seed = 1; seed <= 15; ++seed) {
+  for (uint64_t seed = 1; seed <= seeds(15); ++seed) {
     World world(waiting(true, seed));
     const auto history = watch(world);
     submit(world, 20, 6, 2);
@@ -59,7 +62,7 @@ TEST_CASE("pods ready: who waits says for whom and is admitted when that one is 
 }
 
 TEST_CASE("pods ready: storms of faults lose no Workload that waits for another") {
-  for (uint64_t seed = 1; seed <= 10; ++seed) {
+  for (uint64_t seed = 1; seed <= seeds(10); ++seed) {
     WorldOptions options = waiting(true, seed);
     options.replicas = 2;
     options.faults = Faults::storm();
@@ -73,3 +76,5 @@ TEST_CASE("pods ready: storms of faults lose no Workload that waits for another"
     CHECK(world.violations().empty());
   }
 }
+
+}  // namespace pods_ready_block_test

@@ -7,6 +7,9 @@
 
 #include "api/codec/json.h"
 #include "test/simulation/pods_ready_world.h"
+#include "test/support/soak.h"
+
+namespace pods_ready_test {
 
 using namespace muster;
 using namespace muster::simulation;
@@ -15,7 +18,7 @@ using namespace std::chrono_literals;
 using nlohmann::json;
 
 TEST_CASE("pods ready: a Workload that is late is evicted and others run before it comes back") {
-  for (uint64_t seed = 1; seed <= 10; ++seed) {
+  for (uint64_t seed = 1; seed <= seeds(10); ++seed) {
     World world(waiting(true, seed));
     const auto history = watch(world);
     world.nodes().hold("job0-");
@@ -41,7 +44,7 @@ TEST_CASE("pods ready: a Workload that is late is evicted and others run before 
 // first one becomes free.
 TEST_CASE("pods ready: a late Workload comes back on the flavor that is free behind or before who waited") {
   using Timestamp = RequeuingStrategy::Timestamp;
-  for (uint64_t seed = 1; seed <= 10; ++seed) {
+  for (uint64_t seed = 1; seed <= seeds(10); ++seed) {
     for (const Timestamp timestamp : {Timestamp::kEviction, Timestamp::kCreation}) {
       WorldOptions options = waiting(false, seed);
       options.queues.wait_for_pods_ready->requeuing.timestamp = timestamp;
@@ -76,7 +79,7 @@ TEST_CASE("pods ready: a late Workload comes back on the flavor that is free beh
 
 // KEP-1282: with the timestamp Creation the preempted Workload is first among its equals.
 TEST_CASE("pods ready: a preempted Workload does not come back before its preemptor") {
-  for (uint64_t seed = 1; seed <= 10; ++seed) {
+  for (uint64_t seed = 1; seed <= seeds(10); ++seed) {
     for (const bool block : {true, false}) {
       WorldOptions options = waiting(block, seed);
       options.queues.wait_for_pods_ready->requeuing.timestamp = RequeuingStrategy::Timestamp::kCreation;
@@ -182,7 +185,7 @@ TEST_CASE("pods ready: two Jobs that need all of their pods deadlock without mus
     return job;
   };
   int deadlocks = 0;
-  for (uint64_t seed = 1; seed <= 10; ++seed) {
+  for (uint64_t seed = 1; seed <= seeds(10); ++seed) {
     for (const bool queued : {false, true}) {
       WorldOptions options = waiting(true, seed);
       options.nodes = {.nodes = 1, .pods_per_node = 6};
@@ -228,3 +231,5 @@ TEST_CASE("pods ready: five hundred that are late together are evicted once each
   CHECK(evicted() == kJobs500);
   CHECK(world.violations().empty());
 }
+
+}  // namespace pods_ready_test

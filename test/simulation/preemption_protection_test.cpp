@@ -7,6 +7,9 @@
 #include "test/simulation/manifests.h"
 #include "test/simulation/queues.h"
 #include "test/simulation/require_done.h"
+#include "test/support/soak.h"
+
+namespace preemption_protection_test {
 
 using namespace muster;
 using namespace muster::simulation;
@@ -214,7 +217,7 @@ TEST_CASE("protection: a class shortens it, and extends it to the limit of the p
 }
 
 TEST_CASE("protection: in storms of faults no protected Workload is a victim and every Job ends") {
-  for (uint64_t seed = 1; seed <= 10; ++seed) {
+  for (uint64_t seed = 1; seed <= seeds(10); ++seed) {
     WorldOptions options{.seed = seed, .replicas = 2};
     options.faults = Faults::storm();
     // A clock that jumps between two processes, or is fast, is no measure of protection; they are killed by hand.
@@ -242,3 +245,5 @@ TEST_CASE("protection: in storms of faults no protected Workload is a victim and
     CHECK(world.violations().empty());
   }
 }
+
+}  // namespace preemption_protection_test

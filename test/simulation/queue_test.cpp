@@ -6,6 +6,9 @@
 #include "test/simulation/manifests.h"
 #include "test/simulation/queues.h"
 #include "test/simulation/require_done.h"
+#include "test/support/soak.h"
+
+namespace queue_test {
 
 using namespace muster;
 using namespace muster::simulation;
@@ -91,7 +94,7 @@ TEST_CASE("queue: more quota wakes who waits") {
 }
 
 TEST_CASE("queue: storms of faults lose nothing and admit nothing twice") {
-  for (uint64_t seed = 1; seed <= 20; ++seed) {
+  for (uint64_t seed = 1; seed <= seeds(20); ++seed) {
     World world({.seed = seed, .replicas = 2, .faults = Faults::storm()});
     submit(world);
     INFO(world.report());
@@ -102,3 +105,5 @@ TEST_CASE("queue: storms of faults lose nothing and admit nothing twice") {
     CHECK(world.violations().empty());
   }
 }
+
+}  // namespace queue_test

@@ -7,6 +7,8 @@
 #include "test/simulation/queues.h"
 #include "test/simulation/recorded_runs.h"
 
+namespace replay_test {
+
 using namespace muster;
 using namespace muster::test;
 using namespace std::chrono_literals;
@@ -178,3 +180,5 @@ class EveryWorld {
 const EveryWorld every_world;
 
 }  // namespace
+
+}  // namespace replay_test

@@ -5,6 +5,8 @@
 #include "test/simulation/gangs.h"
 #include "test/simulation/queues.h"
 
+namespace stale_leader_test {
+
 using namespace muster;
 using namespace muster::test;
 using namespace std::chrono_literals;
@@ -62,3 +64,5 @@ TEST_CASE("simulation: a queue that was stopped before the leader changed stays 
   CHECK(world.run_until([&] { return runs(world, "held"); }, 1min));
   CHECK(world.violations().empty());
 }
+
+}  // namespace stale_leader_test

@@ -7,6 +7,9 @@
 #include "test/simulation/manifests.h"
 #include "test/simulation/queues.h"
 #include "test/simulation/require_done.h"
+#include "test/support/soak.h"
+
+namespace teams_test {
 
 using namespace muster;
 using namespace muster::simulation;
@@ -94,7 +97,7 @@ TEST_CASE("teams: a higher priority preempts in its own queue and not what the o
 }
 
 TEST_CASE("teams: storms of faults lose no Job and never go above the quota of both") {
-  for (uint64_t seed = 1; seed <= 15; ++seed) {
+  for (uint64_t seed = 1; seed <= seeds(15); ++seed) {
     Teams teams({.seed = seed, .replicas = 2, .faults = Faults::storm()});
     teams.submit_all(seed);
     teams.all_complete(std::chrono::seconds(10 * seed));
@@ -108,7 +111,7 @@ TEST_CASE("teams: storms of faults lose no Job and never go above the quota of b
 }
 
 TEST_CASE("teams: a quota that is lowered under load is kept as soon as it is known") {
-  for (uint64_t seed = 1; seed <= 5; ++seed) {
+  for (uint64_t seed = 1; seed <= seeds(5); ++seed) {
     Teams teams({.seed = seed, .replicas = 2});
     for (int i = 0; i < 6; ++i) teams.submit(i % 2 == 0 ? "red" : "blue", 2, "low");
     REQUIRE(teams.world.run_until([&] { return teams.world.pods_running("") == 2 * kCpus; }, 1min));
@@ -124,3 +127,5 @@ TEST_CASE("teams: a quota that is lowered under load is kept as soon as it is kn
     CHECK(teams.world.settle());
   }
 }
+
+}  // namespace teams_test

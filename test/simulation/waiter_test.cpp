@@ -6,6 +6,8 @@
 #include "test/simulation/controllers_fixture.h"
 #include "test/simulation/manifests.h"
 
+namespace waiter_test {
+
 using namespace muster;
 using namespace muster::simulation;
 using muster::test::Cluster;
@@ -125,3 +127,5 @@ TEST_CASE("waiter: with an empty part of its token it exits with 2 and is restar
   // The third restart comes after 200 ms, 10 s and 20 s.
   CHECK(cluster.timeline.time() - begin >= seconds(30));
 }
+
+}  // namespace waiter_test

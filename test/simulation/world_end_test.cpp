@@ -3,6 +3,8 @@
 
 #include "simulation/world.h"
 
+namespace world_end_test {
+
 using muster::simulation::World;
 
 namespace {
@@ -15,3 +17,5 @@ namespace {
 }();
 
 }  // namespace
+
+}  // namespace world_end_test

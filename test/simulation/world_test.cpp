@@ -8,6 +8,9 @@
 #include "jobs/group_scheduling.h"
 #include "test/simulation/manifests.h"
 #include "test/simulation/require_done.h"
+#include "test/support/soak.h"
+
+namespace world_test {
 
 using namespace muster;
 using namespace muster::simulation;
@@ -172,7 +175,7 @@ TEST_CASE("world: a jump of the wall clock moves a deadline but neither opens no
 
 TEST_CASE("world: whatever fails by chance a gang starts together or ends with a reason") {
   int started = 0, expired = 0;
-  for (uint64_t seed = 1; seed <= 200; ++seed) {
+  for (uint64_t seed = 1; seed <= test::seeds(200); ++seed) {
     World world({.seed = seed, .replicas = 1 + static_cast<int>(seed % 3), .faults = Faults::storm()});
     // Some seeds hold a pod back for a while, or longer than the gang waits.
     world.nodes().hold("train-1-", seed % 2 == 0 ? HoldAt::kScheduling : HoldAt::kImagePull);
@@ -202,3 +205,5 @@ TEST_CASE("world: whatever fails by chance a gang starts together or ends with a
   CHECK(started > 50);
   CHECK(expired > 10);
 }
+
+}  // namespace world_test

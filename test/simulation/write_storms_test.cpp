@@ -12,6 +12,8 @@
 #include "test/simulation/require_done.h"
 #include "test/support/soak.h"
 
+namespace write_storms_test {
+
 using namespace muster;
 using namespace muster::simulation;
 using namespace muster::test;
@@ -186,3 +188,5 @@ TEST_CASE("write storms: the numbers of writes with many Workloads that wait") {
     CHECK(world.writes().all() == told);
   }
 }
+
+}  // namespace write_storms_test

@@ -3,6 +3,8 @@
 #include "state/scheduler_driver.h"
 #include "test/reconcilers/queues/queue_cluster.h"
 
+namespace admission_block_test {
+
 using namespace muster;
 using namespace muster::state;
 using namespace muster::test;
@@ -150,3 +152,5 @@ TEST_CASE("admission blocks: the first that has not ended blocks, and by name wh
   blocks.put("team/b", {now.wall}, later);
   CHECK(blocks.first(later.monotonic) == "team/late");
 }
+
+}  // namespace admission_block_test

@@ -7,6 +7,8 @@
 
 #include "api/kinds/kind_description.h"
 
+namespace cluster_state_test {
+
 using namespace muster;
 using namespace muster::state;
 using nlohmann::json;
@@ -313,3 +315,5 @@ TEST_CASE("cluster state: a taken name is forgotten in time or when the object s
   state.put_watched(job("b", 1));
   CHECK_FALSE(state.taken(key("b"), MonotonicTime{}));
 }
+
+}  // namespace cluster_state_test

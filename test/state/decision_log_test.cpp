@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+namespace decision_log_test {
+
 using namespace muster;
 using namespace muster::state;
 using nlohmann::json;
@@ -78,3 +80,5 @@ TEST_CASE("decision log: a deactivation has the reason that it was decided for")
   CHECK(std::string(deactivation_of(*target).message) == "workload deactivated");
   CHECK(deactivation_of(*target).fields_as_text() == kSubject + " reason=RequeuingLimitExceeded message=m");
 }
+
+}  // namespace decision_log_test

@@ -6,6 +6,8 @@
 
 #include "test/reconcilers/gang/group_scheduling_support.h"
 
+namespace gang_index_test {
+
 using namespace muster;
 using namespace muster::state;
 using namespace muster::test;
@@ -145,3 +147,5 @@ TEST_CASE("gang index: what it counts does not depend on the way there") {
     CHECK(picture(cluster.state) == picture(fresh));
   }
 }
+
+}  // namespace gang_index_test

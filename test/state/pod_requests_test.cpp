@@ -7,6 +7,8 @@
 #include "api/codec/json.h"
 #include "test/support/vectors.h"
 
+namespace pod_requests_test {
+
 using namespace muster;
 using namespace muster::state;
 using nlohmann::json;
@@ -162,3 +164,5 @@ TEST_CASE("quantity: products are exact") {
   CHECK(product("0", "5").is_zero());
   CHECK(product("10E", "10E") == Quantity::parse("100000000000000000000E").value());
 }
+
+}  // namespace pod_requests_test

@@ -9,6 +9,8 @@
 #include "test/support/queue_objects.h"
 #include "test/support/reconciled_cluster.h"
 
+namespace scheduler_driver_test {
+
 using namespace muster;
 using namespace muster::state;
 using namespace muster::test;
@@ -320,3 +322,5 @@ TEST_CASE("scheduler driver: how long a Workload was admitted is told by the clo
   SchedulerDriver other{QueueSettings()};
   CHECK(other.admitted_for(*cluster.state.workload("team-a", "one"), cluster.now()) == seconds(0));
 }
+
+}  // namespace scheduler_driver_test

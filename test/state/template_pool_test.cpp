@@ -6,6 +6,8 @@
 
 #include "state/cluster_state.h"
 
+namespace template_pool_test {
+
 using namespace muster;
 using namespace muster::state;
 using nlohmann::json;
@@ -55,3 +57,5 @@ TEST_CASE("cluster state: JobSets of one manifest share its pod specs") {
   state.put_watched(read_object(kJobSets, manifest("a", "x:1", 500)));
   CHECK(spec_of(*state.jobset("team-a", "a")) == before);
 }
+
+}  // namespace template_pool_test

@@ -9,6 +9,8 @@
 #include "test/reconcilers/jobset/jobset_cluster.h"
 #include "test/reconcilers/queues/queue_cluster.h"
 
+namespace unsupported_test {
+
 using namespace muster;
 using namespace muster::state;
 using namespace muster::test;
@@ -212,3 +214,5 @@ TEST_CASE("unsupported: checks that nobody answers are inactive and hold no quot
   CHECK(cluster.workload_condition("QuotaReserved").starts_with("False"));
   CHECK_FALSE(cluster.status(kWorkloads, "wl").contains("admission"));
 }
+
+}  // namespace unsupported_test

@@ -9,7 +9,7 @@
 
 namespace muster::test {
 
-inline const char* to_text(Measured what) {
+inline const char* measured_name(Measured what) {
   switch (what) {
     case Measured::kAdmissionAttempt:
       return "AdmissionAttempt";
@@ -57,9 +57,9 @@ inline const char* to_text(Measured what) {
   return "";
 }
 
-inline std::string to_text(const Measurement& measurement) {
+inline std::string measured_line(const Measurement& measurement) {
   std::ostringstream text;
-  text << to_text(measurement.what);
+  text << measured_name(measurement.what);
   if (!measurement.cluster_queue.empty()) text << " " << measurement.cluster_queue;
   if (!measurement.local_queue.empty()) text << " " << measurement.ns << "/" << measurement.local_queue;
   if (!measurement.jobset.empty()) text << " " << measurement.ns << "/" << measurement.jobset;
@@ -73,7 +73,7 @@ inline std::string to_text(const Measurement& measurement) {
 
 inline std::vector<std::string> to_texts(const std::vector<Measurement>& measurements) {
   std::vector<std::string> texts;
-  for (const Measurement& measurement : measurements) texts.push_back(to_text(measurement));
+  for (const Measurement& measurement : measurements) texts.push_back(measured_line(measurement));
   return texts;
 }
 

@@ -2,7 +2,7 @@
 // How it is read is tested in test/jobs/group_scheduling_test.cpp.
 #include "test/validators/group_scheduling_support.h"
 
-namespace muster::test {
+namespace muster::test::group_scheduling_config_test {
 namespace {
 
 using nlohmann::json;
@@ -114,4 +114,4 @@ TEST_CASE("a deadline of Kubernetes that ends before the group's is worth a warn
 }
 
 }  // namespace
-}  // namespace muster::test
+}  // namespace muster::test::group_scheduling_config_test

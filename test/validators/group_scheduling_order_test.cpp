@@ -2,7 +2,7 @@
 // depends_on, single_barrier.
 #include "test/validators/group_scheduling_support.h"
 
-namespace muster::test {
+namespace muster::test::group_scheduling_order_test {
 namespace {
 
 using nlohmann::json;
@@ -116,4 +116,4 @@ TEST_CASE("a pod waits at one barrier only") {
 }
 
 }  // namespace
-}  // namespace muster::test
+}  // namespace muster::test::group_scheduling_order_test

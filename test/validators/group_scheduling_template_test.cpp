@@ -1,7 +1,7 @@
 // The rules that look into pod templates: reserved_names, position.
 #include "test/validators/group_scheduling_support.h"
 
-namespace muster::test {
+namespace muster::test::group_scheduling_template_test {
 namespace {
 
 using nlohmann::json;
@@ -105,4 +105,4 @@ TEST_CASE("a new gang without its barrier is let through with a warning") {
 }
 
 }  // namespace
-}  // namespace muster::test
+}  // namespace muster::test::group_scheduling_template_test

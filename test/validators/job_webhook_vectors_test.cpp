@@ -9,6 +9,8 @@
 #include "test/support/vectors.h"
 #include "test/validators/webhook_vectors.h"
 
+namespace job_webhook_vectors_test {
+
 using namespace muster;
 using nlohmann::json;
 using test::check_line;
@@ -35,3 +37,5 @@ TEST_SUITE("vectors") {
     }
   }
 }
+
+}  // namespace job_webhook_vectors_test

@@ -23,6 +23,8 @@
 #include "test/validators/recorded_errors.h"
 #include "validators/validator.h"
 
+namespace jobset_vectors_test {
+
 using namespace muster;
 using namespace muster::validators;
 using nlohmann::json;
@@ -187,3 +189,5 @@ TEST_SUITE("vectors") {
     }
   }
 }
+
+}  // namespace jobset_vectors_test

@@ -9,6 +9,8 @@
 #include "test/support/admission_requests.h"
 #include "validators/validator.h"
 
+namespace malformed_objects_test {
+
 using namespace muster;
 using namespace muster::validators;
 using nlohmann::json;
@@ -99,3 +101,5 @@ TEST_CASE("no rule is broken by a value of another type in any place of an objec
     }
   }
 }
+
+}  // namespace malformed_objects_test

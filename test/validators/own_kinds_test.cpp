@@ -6,6 +6,8 @@
 #include "api/kinds/kind_description.h"
 #include "validators/validator.h"
 
+namespace own_kinds_test {
+
 using namespace muster;
 using namespace muster::validators;
 using nlohmann::json;
@@ -67,3 +69,5 @@ TEST_CASE("own kinds: the way out of a running job's growth names the path and t
         "spec.crew.rowers: Forbidden: this Boat is queued and runs with the quota for the pods that it had: 1 pods "
         "cannot become 2; set spec.sails.set to false in the same request to requeue it\n");
 }
+
+}  // namespace own_kinds_test

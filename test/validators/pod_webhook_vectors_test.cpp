@@ -6,6 +6,8 @@
 #include "test/support/vectors.h"
 #include "test/validators/webhook_vectors.h"
 
+namespace pod_webhook_vectors_test {
+
 using namespace muster;
 using namespace muster::validators;
 using namespace muster::test;
@@ -128,3 +130,5 @@ TEST_SUITE("vectors") {
     }
   }
 }
+
+}  // namespace pod_webhook_vectors_test

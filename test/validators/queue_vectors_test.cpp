@@ -22,6 +22,8 @@
 #include "test/validators/recorded_errors.h"
 #include "validators/validator.h"
 
+namespace queue_vectors_test {
+
 using namespace muster;
 using namespace muster::validators;
 using nlohmann::json;
@@ -150,3 +152,5 @@ TEST_SUITE("vectors") {
     }
   }
 }
+
+}  // namespace queue_vectors_test

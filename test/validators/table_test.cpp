@@ -8,6 +8,8 @@
 #include "mutators/mutator.h"
 #include "validators/validator.h"
 
+namespace table_test {
+
 using namespace muster;
 using namespace muster::validators;
 
@@ -64,3 +66,5 @@ TEST_CASE("every mutator has a name of its own and matches only kinds that muste
   }
   CHECK(names.contains("suspend"));
 }
+
+}  // namespace table_test

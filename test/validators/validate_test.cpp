@@ -7,6 +7,8 @@
 #include "test/support/admission_requests.h"
 #include "validators/validator.h"
 
+namespace validate_test {
+
 using namespace muster;
 using namespace muster::validators;
 using muster::test::request_for;
@@ -168,3 +170,5 @@ TEST_CASE("the rule of each error is named") {
   REQUIRE(rules.size() == response.errors().size());
   CHECK(rules == std::vector<std::string_view>{"max_execution_time_format", "queue_name_format"});
 }
+
+}  // namespace validate_test

@@ -6,6 +6,8 @@
 #include "test/support/admission_requests.h"
 #include "validators/validator.h"
 
+namespace workload_flavor_history_test {
+
 using namespace muster;
 using namespace muster::validators;
 using nlohmann::json;
@@ -39,3 +41,5 @@ TEST_CASE("Workloads: what a Workload has tried is changed by muster alone") {
   }
   CHECK(is_allowed("ada", whole, whole));
 }
+
+}  // namespace workload_flavor_history_test

@@ -8,7 +8,7 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::gang_config_maps {
 namespace {
 
 using nlohmann::json;
@@ -41,7 +41,7 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator gang_config_maps = {
+extern const Validator rule = {
     .name = "gang_config_maps",
     .matches = {{"", "configmaps"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
@@ -49,4 +49,4 @@ extern const Validator gang_config_maps = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::gang_config_maps

@@ -14,7 +14,7 @@
 #include "jobs/job_controller_users.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::gang_pods {
 namespace {
 
 using nlohmann::json;
@@ -71,7 +71,7 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator gang_pods = {
+extern const Validator rule = {
     .name = "gang_pods",
     .matches = {{"", "pods"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
@@ -79,4 +79,4 @@ extern const Validator gang_pods = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::gang_pods

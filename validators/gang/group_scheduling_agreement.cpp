@@ -8,7 +8,7 @@
 #include "jobs/group_scheduling.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::group_scheduling_agreement {
 namespace {
 
 FieldErrors check(const Review& review) {
@@ -19,8 +19,7 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator group_scheduling_agreement;
-const Validator group_scheduling_agreement = {
+extern const Validator rule = {
     .name = "group_scheduling_agreement",
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
@@ -28,4 +27,4 @@ const Validator group_scheduling_agreement = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::group_scheduling_agreement

@@ -11,7 +11,7 @@
 #include "jobs/group_scheduling.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::group_scheduling_depends_on {
 namespace {
 
 using nlohmann::json;
@@ -71,8 +71,7 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator group_scheduling_depends_on;
-const Validator group_scheduling_depends_on = {
+extern const Validator rule = {
     .name = "group_scheduling_depends_on",
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
@@ -80,4 +79,4 @@ const Validator group_scheduling_depends_on = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::group_scheduling_depends_on

@@ -11,7 +11,7 @@
 #include "jobs/group_scheduling.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::group_scheduling_immutability {
 namespace {
 
 using nlohmann::json;
@@ -57,8 +57,7 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator group_scheduling_immutability;
-const Validator group_scheduling_immutability = {
+extern const Validator rule = {
     .name = "group_scheduling_immutability",
     .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kUpdate},
@@ -66,4 +65,4 @@ const Validator group_scheduling_immutability = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::group_scheduling_immutability

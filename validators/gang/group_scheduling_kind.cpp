@@ -11,7 +11,7 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::group_scheduling_kind {
 namespace {
 
 FieldErrors check(const Review& review) {
@@ -31,8 +31,7 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator group_scheduling_kind;
-const Validator group_scheduling_kind = {
+extern const Validator rule = {
     .name = "group_scheduling_kind",
     .matches = {kQueuedJobs},
     .operations = {Operation::kCreate, Operation::kUpdate},
@@ -40,4 +39,4 @@ const Validator group_scheduling_kind = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::group_scheduling_kind

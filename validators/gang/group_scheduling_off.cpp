@@ -7,7 +7,7 @@
 #include "jobs/group_scheduling.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::group_scheduling_off {
 namespace {
 
 FieldErrors check(const Review& review) {
@@ -25,8 +25,7 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator group_scheduling_off;
-const Validator group_scheduling_off = {
+extern const Validator rule = {
     .name = "group_scheduling_off",
     .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate},
@@ -34,4 +33,4 @@ const Validator group_scheduling_off = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::group_scheduling_off

@@ -9,7 +9,7 @@
 #include "jobs/group_scheduling.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::group_scheduling_position {
 namespace {
 
 using nlohmann::json;
@@ -54,8 +54,7 @@ std::vector<std::string> warn(const Review& review) {
 
 }  // namespace
 
-extern const Validator group_scheduling_position;
-const Validator group_scheduling_position = {
+extern const Validator rule = {
     .name = "group_scheduling_position",
     .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
@@ -64,4 +63,4 @@ const Validator group_scheduling_position = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::group_scheduling_position

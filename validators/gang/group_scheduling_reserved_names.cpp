@@ -13,7 +13,7 @@
 #include "jobs/group_scheduling.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::group_scheduling_reserved_names {
 namespace {
 
 using nlohmann::json;
@@ -95,8 +95,7 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator group_scheduling_reserved_names;
-const Validator group_scheduling_reserved_names = {
+extern const Validator rule = {
     .name = "group_scheduling_reserved_names",
     .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
@@ -104,4 +103,4 @@ const Validator group_scheduling_reserved_names = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::group_scheduling_reserved_names

@@ -9,7 +9,7 @@
 #include "jobs/group_scheduling.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::group_scheduling_single_barrier {
 namespace {
 
 using nlohmann::json;
@@ -40,8 +40,7 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator group_scheduling_single_barrier;
-const Validator group_scheduling_single_barrier = {
+extern const Validator rule = {
     .name = "group_scheduling_single_barrier",
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
@@ -49,4 +48,4 @@ const Validator group_scheduling_single_barrier = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::group_scheduling_single_barrier

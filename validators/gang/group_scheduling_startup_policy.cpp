@@ -13,7 +13,7 @@
 #include "jobs/group_scheduling.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::group_scheduling_startup_policy {
 namespace {
 
 using nlohmann::json;
@@ -35,8 +35,7 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator group_scheduling_startup_policy;
-const Validator group_scheduling_startup_policy = {
+extern const Validator rule = {
     .name = "group_scheduling_startup_policy",
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
@@ -44,4 +43,4 @@ const Validator group_scheduling_startup_policy = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::group_scheduling_startup_policy

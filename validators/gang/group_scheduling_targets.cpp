@@ -7,7 +7,7 @@
 #include "jobs/group_scheduling.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::group_scheduling_targets {
 namespace {
 
 FieldErrors check(const Review& review) {
@@ -18,8 +18,7 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator group_scheduling_targets;
-const Validator group_scheduling_targets = {
+extern const Validator rule = {
     .name = "group_scheduling_targets",
     .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
@@ -27,4 +26,4 @@ const Validator group_scheduling_targets = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::group_scheduling_targets

@@ -8,7 +8,7 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::admission_gates_format {
 namespace {
 
 // The same limit as for spec.managedBy of a Job.
@@ -44,11 +44,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator admission_gates_format = {
+extern const Validator rule = {
     .name = "admission_gates_format",
     .matches = {kQueuedJobs, {"kueue.x-k8s.io", "workloads"}, {"kueue.x-k8s.io", "workloads/status"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::admission_gates_format

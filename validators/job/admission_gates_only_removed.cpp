@@ -8,7 +8,7 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::admission_gates_only_removed {
 namespace {
 
 // A gate that is added later could block a job that is already admitted.
@@ -30,11 +30,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator admission_gates_only_removed = {
+extern const Validator rule = {
     .name = "admission_gates_only_removed",
     .matches = {kQueuedJobs, {"kueue.x-k8s.io", "workloads"}, {"kueue.x-k8s.io", "workloads/status"}},
     .operations = {Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::admission_gates_only_removed

@@ -13,7 +13,7 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::admitted_pods {
 namespace {
 
 using nlohmann::json;
@@ -108,7 +108,7 @@ std::vector<std::string> warn(const Review& review) {
 
 }  // namespace
 
-extern const Validator admitted_pods = {
+extern const Validator rule = {
     .name = "admitted_pods",
     .matches = {kQueuedJobs},
     .operations = {Operation::kUpdate},
@@ -117,4 +117,4 @@ extern const Validator admitted_pods = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::admitted_pods

@@ -12,7 +12,7 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::appwrapper_pod_sets {
 namespace {
 
 FieldErrors errors_in(const Review& review) {
@@ -34,7 +34,7 @@ std::vector<std::string> warn(const Review& review) {
 
 }  // namespace
 
-extern const Validator appwrapper_pod_sets = {
+extern const Validator rule = {
     .name = "appwrapper_pod_sets",
     .matches = {{"workload.codeflare.dev", "appwrappers"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
@@ -43,4 +43,4 @@ extern const Validator appwrapper_pod_sets = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::appwrapper_pod_sets

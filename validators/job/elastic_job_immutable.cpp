@@ -4,7 +4,7 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::elastic_job_immutable {
 namespace {
 
 // As in Kueue, which gates the pods of elastic jobs when they are created: manifests and tools rely on it.
@@ -17,11 +17,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator elastic_job_immutable = {
+extern const Validator rule = {
     .name = "elastic_job_immutable",
     .matches = {kQueuedJobs},
     .operations = {Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::elastic_job_immutable

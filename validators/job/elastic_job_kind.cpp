@@ -11,7 +11,7 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::elastic_job_kind {
 namespace {
 
 FieldErrors check(const Review& review) {
@@ -29,12 +29,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator elastic_job_kind;
-const Validator elastic_job_kind = {
+extern const Validator rule = {
     .name = "elastic_job_kind",
     .matches = {kQueuedJobs},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::elastic_job_kind

@@ -13,7 +13,7 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::external_child_maker {
 namespace {
 
 // The reason why the user cannot create this job; empty: no reason.
@@ -43,7 +43,7 @@ std::vector<std::string> warn(const Review& review) {
 
 }  // namespace
 
-extern const Validator external_child_maker = {
+extern const Validator rule = {
     .name = "external_child_maker",
     .matches = {kQueuedJobs},
     .operations = {Operation::kCreate},
@@ -52,4 +52,4 @@ extern const Validator external_child_maker = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::external_child_maker

@@ -13,7 +13,7 @@
 #include "jobs/job_kind.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::integration_off {
 namespace {
 
 bool names_queue(const nlohmann::json& object) {
@@ -48,8 +48,7 @@ std::vector<std::string> warn(const Review& review) {
 
 }  // namespace
 
-extern const Validator integration_off;
-const Validator integration_off = {
+extern const Validator rule = {
     .name = "integration_off",
     .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
@@ -57,4 +56,4 @@ const Validator integration_off = {
     .warn = warn,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::integration_off

@@ -6,7 +6,7 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::max_execution_time_format {
 namespace {
 
 FieldErrors check(const Review& review) {
@@ -22,11 +22,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator max_execution_time_format = {
+extern const Validator rule = {
     .name = "max_execution_time_format",
     .matches = {kQueuedJobs},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::max_execution_time_format

@@ -5,7 +5,7 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::max_execution_time_immutable {
 namespace {
 
 // The limit of a run is fixed when it starts: it changes only between stopped states.
@@ -21,11 +21,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator max_execution_time_immutable = {
+extern const Validator rule = {
     .name = "max_execution_time_immutable",
     .matches = {kQueuedJobs},
     .operations = {Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::max_execution_time_immutable

@@ -7,7 +7,7 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::min_parallelism_format {
 namespace {
 
 using nlohmann::json;
@@ -40,11 +40,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator min_parallelism_format = {
+extern const Validator rule = {
     .name = "min_parallelism_format",
     .matches = {{"batch", "jobs"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::min_parallelism_format

@@ -5,7 +5,7 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::partial_admission_parallelism {
 namespace {
 
 using nlohmann::json;
@@ -25,11 +25,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator partial_admission_parallelism = {
+extern const Validator rule = {
     .name = "partial_admission_parallelism",
     .matches = {{"batch", "jobs"}},
     .operations = {Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::partial_admission_parallelism

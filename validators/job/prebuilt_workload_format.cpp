@@ -5,7 +5,7 @@
 #include "jobs/prebuilt_workload.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::prebuilt_workload_format {
 namespace {
 
 // For an update that can change the name, Kueue checks it a second time; so tools that count causes find the
@@ -34,11 +34,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator prebuilt_workload_format = {
+extern const Validator rule = {
     .name = "prebuilt_workload_format",
     .matches = {kQueuedJobs},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::prebuilt_workload_format

@@ -4,7 +4,7 @@
 #include "jobs/prebuilt_workload.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::prebuilt_workload_immutable {
 namespace {
 
 std::string_view name_in(const std::optional<jobs::PrebuiltWorkloadName>& prebuilt) {
@@ -25,11 +25,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator prebuilt_workload_immutable = {
+extern const Validator rule = {
     .name = "prebuilt_workload_immutable",
     .matches = {kQueuedJobs},
     .operations = {Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::prebuilt_workload_immutable

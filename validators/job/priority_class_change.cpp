@@ -5,7 +5,7 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::priority_class_change {
 namespace {
 
 // A priority class can change to another class at any time. It cannot be added while the job runs, and it can
@@ -27,11 +27,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator priority_class_change = {
+extern const Validator rule = {
     .name = "priority_class_change",
     .matches = {kQueuedJobs},
     .operations = {Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::priority_class_change

@@ -6,7 +6,7 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::queue_name_format {
 namespace {
 
 // A queue name is the name of a LocalQueue; an empty label does not mean "no queue".
@@ -20,11 +20,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator queue_name_format = {
+extern const Validator rule = {
     .name = "queue_name_format",
     .matches = {kQueuedJobs},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::queue_name_format

@@ -4,7 +4,7 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::queue_name_immutable {
 namespace {
 
 // A running job uses the quota of its queue; only a stopped job can move to another queue.
@@ -21,11 +21,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator queue_name_immutable = {
+extern const Validator rule = {
     .name = "queue_name_immutable",
     .matches = {kQueuedJobs},
     .operations = {Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::queue_name_immutable

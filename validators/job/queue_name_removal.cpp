@@ -5,7 +5,7 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::queue_name_removal {
 namespace {
 
 // If every job without a queue name would get the default queue, removing the name would bypass the queues.
@@ -20,11 +20,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator queue_name_removal = {
+extern const Validator rule = {
     .name = "queue_name_removal",
     .matches = {kQueuedJobs},
     .operations = {Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::queue_name_removal

@@ -12,7 +12,7 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::queued_controller {
 namespace {
 
 using nlohmann::json;
@@ -64,7 +64,7 @@ std::vector<std::string> warn(const Review& review) {
 
 }  // namespace
 
-extern const Validator queued_controller = {
+extern const Validator rule = {
     .name = "queued_controller",
     .matches = {kQueuedJobs},
     .operations = {Operation::kUpdate},
@@ -72,4 +72,4 @@ extern const Validator queued_controller = {
     .warn = warn,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::queued_controller

@@ -12,7 +12,7 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::ray_autoscaling {
 namespace {
 
 constexpr const char* kOfCluster =
@@ -35,11 +35,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator ray_autoscaling = {
+extern const Validator rule = {
     .name = "ray_autoscaling",
     .matches = {jobs::kRayJobs, jobs::kRayClusters, jobs::kRayServices},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::ray_autoscaling

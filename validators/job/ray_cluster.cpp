@@ -13,7 +13,7 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::ray_cluster {
 namespace {
 
 using nlohmann::json;
@@ -62,11 +62,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator ray_cluster = {
+extern const Validator rule = {
     .name = "ray_cluster",
     .matches = {jobs::kRayJobs, jobs::kRayClusters, jobs::kRayServices},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::ray_cluster

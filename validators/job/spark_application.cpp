@@ -8,7 +8,7 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::spark_application {
 namespace {
 
 FieldErrors check(const Review& review) {
@@ -28,11 +28,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator spark_application = {
+extern const Validator rule = {
     .name = "spark_application",
     .matches = {{"sparkoperator.k8s.io", "sparkapplications"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::spark_application

@@ -6,7 +6,7 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::suspend_guard {
 namespace {
 
 using nlohmann::json;
@@ -85,7 +85,7 @@ std::vector<std::string> warn(const Review& review) {
 
 }  // namespace
 
-extern const Validator suspend_guard = {
+extern const Validator rule = {
     .name = "suspend_guard",
     .matches = {kQueuedJobs},
     .operations = {Operation::kCreate, Operation::kUpdate},
@@ -94,4 +94,4 @@ extern const Validator suspend_guard = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::suspend_guard

@@ -6,7 +6,7 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::sync_completions_format {
 namespace {
 
 using nlohmann::json;
@@ -38,11 +38,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator sync_completions_format = {
+extern const Validator rule = {
     .name = "sync_completions_format",
     .matches = {{"batch", "jobs"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::sync_completions_format

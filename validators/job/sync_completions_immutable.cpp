@@ -6,7 +6,7 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::sync_completions_immutable {
 namespace {
 
 using nlohmann::json;
@@ -29,11 +29,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator sync_completions_immutable = {
+extern const Validator rule = {
     .name = "sync_completions_immutable",
     .matches = {{"batch", "jobs"}},
     .operations = {Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::sync_completions_immutable

@@ -12,7 +12,7 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::template_fields {
 namespace {
 
 using nlohmann::json;
@@ -75,8 +75,7 @@ std::vector<std::string> warn(const Review& review) {
 
 }  // namespace
 
-extern const Validator template_fields;
-const Validator template_fields = {
+extern const Validator rule = {
     .name = "template_fields",
     .matches = {kQueuedJobs},
     .operations = {Operation::kCreate, Operation::kUpdate},
@@ -84,4 +83,4 @@ const Validator template_fields = {
     .warn = warn,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::template_fields

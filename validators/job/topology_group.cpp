@@ -8,7 +8,7 @@
 #include "jobs/topology.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::topology_group {
 namespace {
 
 // A pod set that names a group and requests a topology. Required has precedence over preferred.
@@ -85,11 +85,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator topology_group = {
+extern const Validator rule = {
     .name = "topology_group",
     .matches = {kQueuedJobs},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::topology_group

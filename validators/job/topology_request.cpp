@@ -4,7 +4,7 @@
 #include "jobs/topology.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::topology_request {
 namespace {
 
 // The size of a slice is compared with the pod set where the request is right
@@ -31,11 +31,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator topology_request = {
+extern const Validator rule = {
     .name = "topology_request",
     .matches = {kQueuedJobs},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::topology_request

@@ -10,7 +10,7 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::jobset_child_maker {
 namespace {
 
 // Of the parts of other kinds (a RayJob's submitter, a TrainJob's JobSet) their own controllers are the makers.
@@ -48,7 +48,7 @@ std::vector<std::string> warn(const Review& review) {
 
 }  // namespace
 
-extern const Validator jobset_child_maker = {
+extern const Validator rule = {
     .name = "jobset_child_maker",
     .matches = {{"batch", "jobs"}, {"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate},
@@ -58,4 +58,4 @@ extern const Validator jobset_child_maker = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::jobset_child_maker

@@ -10,7 +10,7 @@
 #include "jobs/jobset/jobset_fields.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::jobset_coordinator {
 namespace {
 
 using nlohmann::json;
@@ -74,8 +74,7 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator jobset_coordinator;
-const Validator jobset_coordinator = {
+extern const Validator rule = {
     .name = "jobset_coordinator",
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate},
@@ -83,4 +82,4 @@ const Validator jobset_coordinator = {
     .native_jobsets = true,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::jobset_coordinator

@@ -9,7 +9,7 @@
 #include "jobs/jobset/jobset_fields.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::jobset_depends_on {
 namespace {
 
 using nlohmann::json;
@@ -40,8 +40,7 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator jobset_depends_on;
-const Validator jobset_depends_on = {
+extern const Validator rule = {
     .name = "jobset_depends_on",
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate},
@@ -49,4 +48,4 @@ const Validator jobset_depends_on = {
     .native_jobsets = true,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::jobset_depends_on

@@ -10,7 +10,7 @@
 #include "jobs/jobset/jobset_fields.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::jobset_elastic {
 namespace {
 
 using nlohmann::json;
@@ -59,8 +59,7 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator jobset_elastic;
-const Validator jobset_elastic = {
+extern const Validator rule = {
     .name = "jobset_elastic",
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kUpdate},
@@ -68,4 +67,4 @@ const Validator jobset_elastic = {
     .native_jobsets = true,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::jobset_elastic

@@ -14,7 +14,7 @@
 #include "jobs/jobset/jobset_fields.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::jobset_failure_policy {
 namespace {
 
 using nlohmann::json;
@@ -125,8 +125,7 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator jobset_failure_policy;
-const Validator jobset_failure_policy = {
+extern const Validator rule = {
     .name = "jobset_failure_policy",
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate},
@@ -134,4 +133,4 @@ const Validator jobset_failure_policy = {
     .native_jobsets = true,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::jobset_failure_policy

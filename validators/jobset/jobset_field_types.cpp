@@ -11,7 +11,7 @@
 #include "jobs/job_kind.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::jobset_field_types {
 namespace {
 
 using nlohmann::json;
@@ -163,8 +163,7 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator jobset_field_types;
-const Validator jobset_field_types = {
+extern const Validator rule = {
     .name = "jobset_field_types",
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
@@ -173,4 +172,4 @@ const Validator jobset_field_types = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::jobset_field_types

@@ -13,7 +13,7 @@
 #include "jobs/jobset/jobset_text.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::jobset_immutable {
 namespace {
 
 using nlohmann::json;
@@ -86,8 +86,7 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator jobset_immutable;
-const Validator jobset_immutable = {
+extern const Validator rule = {
     .name = "jobset_immutable",
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kUpdate},
@@ -95,4 +94,4 @@ const Validator jobset_immutable = {
     .native_jobsets = true,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::jobset_immutable

@@ -10,7 +10,7 @@
 #include "jobs/jobset/jobset_fields.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::jobset_in_place_restart {
 namespace {
 
 using nlohmann::json;
@@ -59,8 +59,7 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator jobset_in_place_restart;
-const Validator jobset_in_place_restart = {
+extern const Validator rule = {
     .name = "jobset_in_place_restart",
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate},
@@ -68,4 +67,4 @@ const Validator jobset_in_place_restart = {
     .native_jobsets = true,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::jobset_in_place_restart

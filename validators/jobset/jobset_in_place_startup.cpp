@@ -13,7 +13,7 @@
 #include "jobs/jobset/jobset_fields.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::jobset_in_place_startup {
 namespace {
 
 using nlohmann::json;
@@ -60,8 +60,7 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator jobset_in_place_startup;
-const Validator jobset_in_place_startup = {
+extern const Validator rule = {
     .name = "jobset_in_place_startup",
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
@@ -70,4 +69,4 @@ const Validator jobset_in_place_startup = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::jobset_in_place_startup

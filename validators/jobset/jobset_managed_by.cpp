@@ -8,7 +8,7 @@
 #include "api/meta/names.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::jobset_managed_by {
 namespace {
 
 constexpr size_t kMaxBytes = 63;
@@ -24,8 +24,7 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator jobset_managed_by;
-const Validator jobset_managed_by = {
+extern const Validator rule = {
     .name = "jobset_managed_by",
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate},
@@ -33,4 +32,4 @@ const Validator jobset_managed_by = {
     .native_jobsets = true,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::jobset_managed_by

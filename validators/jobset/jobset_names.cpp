@@ -9,7 +9,7 @@
 #include "jobs/jobset/jobset_fields.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::jobset_names {
 namespace {
 
 using nlohmann::json;
@@ -56,8 +56,7 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator jobset_names;
-const Validator jobset_names = {
+extern const Validator rule = {
     .name = "jobset_names",
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate},
@@ -65,4 +64,4 @@ const Validator jobset_names = {
     .native_jobsets = true,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::jobset_names

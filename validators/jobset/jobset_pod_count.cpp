@@ -9,7 +9,7 @@
 #include "jobs/size_limit.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::jobset_pod_count {
 namespace {
 
 using nlohmann::json;
@@ -44,8 +44,7 @@ std::vector<std::string> warn(const Review& review) {
 
 }  // namespace
 
-extern const Validator jobset_pod_count;
-const Validator jobset_pod_count = {
+extern const Validator rule = {
     .name = "jobset_pod_count",
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate},
@@ -55,4 +54,4 @@ const Validator jobset_pod_count = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::jobset_pod_count

@@ -10,7 +10,7 @@
 #include "jobs/jobset/jobset_fields.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::jobset_scheduling {
 namespace {
 
 using nlohmann::json;
@@ -31,8 +31,7 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator jobset_scheduling;
-const Validator jobset_scheduling = {
+extern const Validator rule = {
     .name = "jobset_scheduling",
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
@@ -41,4 +40,4 @@ const Validator jobset_scheduling = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::jobset_scheduling

@@ -9,7 +9,7 @@
 #include "jobs/jobset/jobset_fields.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::jobset_subdomain {
 namespace {
 
 FieldErrors check(const Review& review) {
@@ -28,8 +28,7 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator jobset_subdomain;
-const Validator jobset_subdomain = {
+extern const Validator rule = {
     .name = "jobset_subdomain",
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate},
@@ -37,4 +36,4 @@ const Validator jobset_subdomain = {
     .native_jobsets = true,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::jobset_subdomain

@@ -8,7 +8,7 @@
 #include "jobs/jobset/jobset_fields.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::jobset_success_policy {
 namespace {
 
 using nlohmann::json;
@@ -31,8 +31,7 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator jobset_success_policy;
-const Validator jobset_success_policy = {
+extern const Validator rule = {
     .name = "jobset_success_policy",
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate},
@@ -40,4 +39,4 @@ const Validator jobset_success_policy = {
     .native_jobsets = true,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::jobset_success_policy

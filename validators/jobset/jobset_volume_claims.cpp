@@ -18,7 +18,7 @@
 #include "jobs/jobset/jobset_text.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::jobset_volume_claims {
 namespace {
 
 using nlohmann::json;
@@ -96,8 +96,7 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator jobset_volume_claims;
-const Validator jobset_volume_claims = {
+extern const Validator rule = {
     .name = "jobset_volume_claims",
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate},
@@ -105,4 +104,4 @@ const Validator jobset_volume_claims = {
     .native_jobsets = true,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::jobset_volume_claims

@@ -8,7 +8,7 @@
 #include "jobs/jobset/jobset_fields.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::volume_claim_namespace {
 namespace {
 
 using nlohmann::json;
@@ -30,8 +30,7 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator volume_claim_namespace;
-const Validator volume_claim_namespace = {
+extern const Validator rule = {
     .name = "volume_claim_namespace",
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate},
@@ -40,4 +39,4 @@ const Validator volume_claim_namespace = {
     .origin = RuleOrigin::kSchema,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::volume_claim_namespace

@@ -11,7 +11,7 @@
 #include "jobs/prebuilt_workload.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::pod_group_fields {
 namespace {
 
 using nlohmann::json;
@@ -60,11 +60,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator pod_group_fields = {
+extern const Validator rule = {
     .name = "pod_group_fields",
     .matches = {kQueuedJobs},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::pod_group_fields

@@ -7,7 +7,7 @@
 #include "jobs/pod/group_name.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::pod_group_kept {
 namespace {
 
 using nlohmann::json;
@@ -35,11 +35,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator pod_group_kept = {
+extern const Validator rule = {
     .name = "pod_group_kept",
     .matches = {kQueuedJobs},
     .operations = {Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::pod_group_kept

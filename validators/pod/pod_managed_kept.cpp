@@ -8,7 +8,7 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::pod_managed_kept {
 namespace {
 
 using nlohmann::json;
@@ -23,11 +23,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator pod_managed_kept = {
+extern const Validator rule = {
     .name = "pod_managed_kept",
     .matches = {kQueuedJobs},
     .operations = {Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::pod_managed_kept

@@ -7,7 +7,7 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::pod_managed_label {
 namespace {
 
 using nlohmann::json;
@@ -29,7 +29,7 @@ std::vector<std::string> warn(const Review& review) {
 
 }  // namespace
 
-extern const Validator pod_managed_label = {
+extern const Validator rule = {
     .name = "pod_managed_label",
     .matches = {kQueuedJobs},
     .operations = {Operation::kCreate, Operation::kUpdate},
@@ -37,4 +37,4 @@ extern const Validator pod_managed_label = {
     .warn = warn,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::pod_managed_label

@@ -8,7 +8,7 @@
 #include "api/meta/constants.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::admissioncheck_unsupported {
 namespace {
 
 using nlohmann::json;
@@ -27,8 +27,7 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator admissioncheck_unsupported;
-const Validator admissioncheck_unsupported = {
+extern const Validator rule = {
     .name = "admissioncheck_unsupported",
     .matches = {{"kueue.x-k8s.io", "admissionchecks"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
@@ -36,4 +35,4 @@ const Validator admissioncheck_unsupported = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::admissioncheck_unsupported

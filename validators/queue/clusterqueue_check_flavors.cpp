@@ -9,7 +9,7 @@
 #include "validators/enough_errors.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::clusterqueue_check_flavors {
 namespace {
 
 using nlohmann::json;
@@ -39,12 +39,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator clusterqueue_check_flavors;
-const Validator clusterqueue_check_flavors = {
+extern const Validator rule = {
     .name = "clusterqueue_check_flavors",
     .matches = {{"kueue.x-k8s.io", "clusterqueues"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::clusterqueue_check_flavors

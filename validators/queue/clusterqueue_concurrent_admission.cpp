@@ -8,7 +8,7 @@
 #include "jobs/typed_text.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::clusterqueue_concurrent_admission {
 namespace {
 
 using nlohmann::json;
@@ -24,12 +24,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator clusterqueue_concurrent_admission;
-const Validator clusterqueue_concurrent_admission = {
+extern const Validator rule = {
     .name = "clusterqueue_concurrent_admission",
     .matches = {{"kueue.x-k8s.io", "clusterqueues"}},
     .operations = {Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::clusterqueue_concurrent_admission

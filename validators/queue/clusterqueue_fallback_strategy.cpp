@@ -13,7 +13,7 @@
 #include "jobs/queue_fields.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::clusterqueue_fallback_strategy {
 namespace {
 
 using nlohmann::json;
@@ -85,8 +85,7 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator clusterqueue_fallback_strategy;
-const Validator clusterqueue_fallback_strategy = {
+extern const Validator rule = {
     .name = "clusterqueue_fallback_strategy",
     .matches = {{"kueue.x-k8s.io", "clusterqueues"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
@@ -94,4 +93,4 @@ const Validator clusterqueue_fallback_strategy = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::clusterqueue_fallback_strategy

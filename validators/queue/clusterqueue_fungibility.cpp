@@ -7,7 +7,7 @@
 #include "api/codec/json.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::clusterqueue_fungibility {
 namespace {
 
 using nlohmann::json;
@@ -27,8 +27,7 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator clusterqueue_fungibility;
-const Validator clusterqueue_fungibility = {
+extern const Validator rule = {
     .name = "clusterqueue_fungibility",
     .matches = {{"kueue.x-k8s.io", "clusterqueues"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
@@ -36,4 +35,4 @@ const Validator clusterqueue_fungibility = {
     .origin = RuleOrigin::kSchema,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::clusterqueue_fungibility

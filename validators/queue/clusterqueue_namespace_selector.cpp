@@ -7,7 +7,7 @@
 #include "api/meta/label_rules.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::clusterqueue_namespace_selector {
 namespace {
 
 using nlohmann::json;
@@ -19,12 +19,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator clusterqueue_namespace_selector;
-const Validator clusterqueue_namespace_selector = {
+extern const Validator rule = {
     .name = "clusterqueue_namespace_selector",
     .matches = {{"kueue.x-k8s.io", "clusterqueues"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::clusterqueue_namespace_selector

@@ -7,7 +7,7 @@
 #include "jobs/queue_text.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::clusterqueue_preemption {
 namespace {
 
 using nlohmann::json;
@@ -23,8 +23,7 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator clusterqueue_preemption;
-const Validator clusterqueue_preemption = {
+extern const Validator rule = {
     .name = "clusterqueue_preemption",
     .matches = {{"kueue.x-k8s.io", "clusterqueues"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
@@ -32,4 +31,4 @@ const Validator clusterqueue_preemption = {
     .origin = RuleOrigin::kSchema,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::clusterqueue_preemption

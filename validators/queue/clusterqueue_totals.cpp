@@ -5,7 +5,7 @@
 #include "api/codec/json.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::clusterqueue_totals {
 namespace {
 
 using nlohmann::json;
@@ -40,12 +40,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator clusterqueue_totals;
-const Validator clusterqueue_totals = {
+extern const Validator rule = {
     .name = "clusterqueue_totals",
     .matches = {{"kueue.x-k8s.io", "clusterqueues"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::clusterqueue_totals

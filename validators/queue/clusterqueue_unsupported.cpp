@@ -7,7 +7,7 @@
 #include "api/codec/json.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::clusterqueue_unsupported {
 namespace {
 
 using nlohmann::json;
@@ -35,8 +35,7 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator clusterqueue_unsupported;
-const Validator clusterqueue_unsupported = {
+extern const Validator rule = {
     .name = "clusterqueue_unsupported",
     .matches = {{"kueue.x-k8s.io", "clusterqueues"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
@@ -44,4 +43,4 @@ const Validator clusterqueue_unsupported = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::clusterqueue_unsupported

@@ -7,7 +7,7 @@
 #include "api/meta/quantity.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::fair_sharing_weight {
 namespace {
 
 using nlohmann::json;
@@ -29,12 +29,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator fair_sharing_weight;
-const Validator fair_sharing_weight = {
+extern const Validator rule = {
     .name = "fair_sharing_weight",
     .matches = {{"kueue.x-k8s.io", "clusterqueues"}, {"kueue.x-k8s.io", "cohorts"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::fair_sharing_weight

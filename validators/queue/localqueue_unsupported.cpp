@@ -7,7 +7,7 @@
 #include "api/codec/json.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::localqueue_unsupported {
 namespace {
 
 FieldErrors unsupported_in(const nlohmann::json& queue) {
@@ -24,12 +24,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator localqueue_unsupported;
-const Validator localqueue_unsupported = {
+extern const Validator rule = {
     .name = "localqueue_unsupported",
     .matches = {{"kueue.x-k8s.io", "localqueues"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::localqueue_unsupported

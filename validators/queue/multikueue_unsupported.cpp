@@ -8,7 +8,7 @@
 #include "api/meta/constants.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::multikueue_unsupported {
 namespace {
 
 FieldErrors unsupported_in(const nlohmann::json& job) {
@@ -26,12 +26,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator multikueue_unsupported;
-const Validator multikueue_unsupported = {
+extern const Validator rule = {
     .name = "multikueue_unsupported",
     .matches = {kQueuedJobs},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::multikueue_unsupported

@@ -14,7 +14,7 @@
 #include "api/preemption_protection.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::preemption_protection {
 namespace {
 
 using nlohmann::json;
@@ -57,8 +57,7 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator preemption_protection;
-const Validator preemption_protection = {
+extern const Validator rule = {
     .name = "preemption_protection",
     .matches = {{"kueue.x-k8s.io", "clusterqueues"},
                 {"kueue.x-k8s.io", "workloadpriorityclasses"},
@@ -72,4 +71,4 @@ const Validator preemption_protection = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::preemption_protection

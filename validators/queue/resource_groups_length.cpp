@@ -8,7 +8,7 @@
 #include "api/codec/json.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::resource_groups_length {
 namespace {
 
 using nlohmann::json;
@@ -33,8 +33,7 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator resource_groups_length;
-const Validator resource_groups_length = {
+extern const Validator rule = {
     .name = "resource_groups_length",
     .matches = {{"kueue.x-k8s.io", "clusterqueues"}, {"kueue.x-k8s.io", "cohorts"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
@@ -42,4 +41,4 @@ const Validator resource_groups_length = {
     .origin = RuleOrigin::kSchema,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::resource_groups_length

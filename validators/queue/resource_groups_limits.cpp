@@ -8,7 +8,7 @@
 #include "jobs/queue_fields.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::resource_groups_limits {
 namespace {
 
 using nlohmann::json;
@@ -45,8 +45,7 @@ bool in_schema(const FieldError& error) {
 
 }  // namespace
 
-extern const Validator resource_groups_limits;
-const Validator resource_groups_limits = {
+extern const Validator rule = {
     .name = "resource_groups_limits",
     .matches = {{"kueue.x-k8s.io", "clusterqueues"}, {"kueue.x-k8s.io", "cohorts"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
@@ -54,4 +53,4 @@ const Validator resource_groups_limits = {
     .in_schema = in_schema,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::resource_groups_limits

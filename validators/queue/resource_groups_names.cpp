@@ -9,7 +9,7 @@
 #include "api/meta/label_rules.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::resource_groups_names {
 namespace {
 
 using nlohmann::json;
@@ -40,12 +40,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator resource_groups_names;
-const Validator resource_groups_names = {
+extern const Validator rule = {
     .name = "resource_groups_names",
     .matches = {{"kueue.x-k8s.io", "clusterqueues"}, {"kueue.x-k8s.io", "cohorts"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::resource_groups_names

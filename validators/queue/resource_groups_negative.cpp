@@ -8,7 +8,7 @@
 #include "jobs/queue_fields.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::resource_groups_negative {
 namespace {
 
 using nlohmann::json;
@@ -30,12 +30,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator resource_groups_negative;
-const Validator resource_groups_negative = {
+extern const Validator rule = {
     .name = "resource_groups_negative",
     .matches = {{"kueue.x-k8s.io", "clusterqueues"}, {"kueue.x-k8s.io", "cohorts"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::resource_groups_negative

@@ -7,7 +7,7 @@
 #include "jobs/queue_fields.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::resource_groups_order {
 namespace {
 
 using nlohmann::json;
@@ -25,12 +25,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator resource_groups_order;
-const Validator resource_groups_order = {
+extern const Validator rule = {
     .name = "resource_groups_order",
     .matches = {{"kueue.x-k8s.io", "clusterqueues"}, {"kueue.x-k8s.io", "cohorts"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::resource_groups_order

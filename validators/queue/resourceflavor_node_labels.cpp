@@ -7,7 +7,7 @@
 #include "api/meta/label_rules.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::resourceflavor_node_labels {
 namespace {
 
 using nlohmann::json;
@@ -18,12 +18,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator resourceflavor_node_labels;
-const Validator resourceflavor_node_labels = {
+extern const Validator rule = {
     .name = "resourceflavor_node_labels",
     .matches = {{"kueue.x-k8s.io", "resourceflavors"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::resourceflavor_node_labels

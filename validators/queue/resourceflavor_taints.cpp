@@ -10,7 +10,7 @@
 #include "jobs/queue_text.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::resourceflavor_taints {
 namespace {
 
 using nlohmann::json;
@@ -53,8 +53,7 @@ bool in_schema(const FieldError& error) {
 
 }  // namespace
 
-extern const Validator resourceflavor_taints;
-const Validator resourceflavor_taints = {
+extern const Validator rule = {
     .name = "resourceflavor_taints",
     .matches = {{"kueue.x-k8s.io", "resourceflavors"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
@@ -62,4 +61,4 @@ const Validator resourceflavor_taints = {
     .in_schema = in_schema,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::resourceflavor_taints

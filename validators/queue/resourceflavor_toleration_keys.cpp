@@ -7,7 +7,7 @@
 #include "jobs/queue_fields.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::resourceflavor_toleration_keys {
 namespace {
 
 using nlohmann::json;
@@ -19,12 +19,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator resourceflavor_toleration_keys;
-const Validator resourceflavor_toleration_keys = {
+extern const Validator rule = {
     .name = "resourceflavor_toleration_keys",
     .matches = {{"kueue.x-k8s.io", "resourceflavors"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::resourceflavor_toleration_keys

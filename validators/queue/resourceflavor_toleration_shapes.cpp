@@ -7,7 +7,7 @@
 #include "jobs/queue_fields.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::resourceflavor_toleration_shapes {
 namespace {
 
 using nlohmann::json;
@@ -19,8 +19,7 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator resourceflavor_toleration_shapes;
-const Validator resourceflavor_toleration_shapes = {
+extern const Validator rule = {
     .name = "resourceflavor_toleration_shapes",
     .matches = {{"kueue.x-k8s.io", "resourceflavors"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
@@ -28,4 +27,4 @@ const Validator resourceflavor_toleration_shapes = {
     .origin = RuleOrigin::kSchema,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::resourceflavor_toleration_shapes

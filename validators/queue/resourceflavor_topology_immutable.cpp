@@ -7,7 +7,7 @@
 #include "api/codec/json.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::resourceflavor_topology_immutable {
 namespace {
 
 FieldErrors check(const Review& review) {
@@ -20,8 +20,7 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator resourceflavor_topology_immutable;
-const Validator resourceflavor_topology_immutable = {
+extern const Validator rule = {
     .name = "resourceflavor_topology_immutable",
     .matches = {{"kueue.x-k8s.io", "resourceflavors"}},
     .operations = {Operation::kUpdate},
@@ -29,4 +28,4 @@ const Validator resourceflavor_topology_immutable = {
     .origin = RuleOrigin::kSchema,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::resourceflavor_topology_immutable

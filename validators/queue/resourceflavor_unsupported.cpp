@@ -6,7 +6,7 @@
 #include "api/codec/json.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::resourceflavor_unsupported {
 namespace {
 
 using nlohmann::json;
@@ -25,8 +25,7 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator resourceflavor_unsupported;
-const Validator resourceflavor_unsupported = {
+extern const Validator rule = {
     .name = "resourceflavor_unsupported",
     .matches = {{"kueue.x-k8s.io", "resourceflavors"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
@@ -34,4 +33,4 @@ const Validator resourceflavor_unsupported = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::resourceflavor_unsupported

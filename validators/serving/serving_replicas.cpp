@@ -7,7 +7,7 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::serving_replicas {
 namespace {
 
 using nlohmann::json;
@@ -49,11 +49,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator serving_replicas = {
+extern const Validator rule = {
     .name = "serving_replicas",
     .matches = {kQueuedJobs},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::serving_replicas

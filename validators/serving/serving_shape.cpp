@@ -8,7 +8,7 @@
 #include "jobs/management.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::serving_shape {
 namespace {
 
 using nlohmann::json;
@@ -93,11 +93,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator serving_shape = {
+extern const Validator rule = {
     .name = "serving_shape",
     .matches = {kQueuedJobs},
     .operations = {Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::serving_shape

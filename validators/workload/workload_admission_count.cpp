@@ -8,7 +8,7 @@
 #include "jobs/queue_fields.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::workload_admission_count {
 namespace {
 
 using nlohmann::json;
@@ -24,8 +24,7 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator workload_admission_count;
-const Validator workload_admission_count = {
+extern const Validator rule = {
     .name = "workload_admission_count",
     .matches = {{"kueue.x-k8s.io", "workloads"}, {"kueue.x-k8s.io", "workloads/status"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
@@ -33,4 +32,4 @@ const Validator workload_admission_count = {
     .origin = RuleOrigin::kSchema,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::workload_admission_count

@@ -9,7 +9,7 @@
 #include "jobs/typed_text.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::workload_admission_immutable {
 namespace {
 
 using nlohmann::json;
@@ -36,12 +36,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator workload_admission_immutable;
-const Validator workload_admission_immutable = {
+extern const Validator rule = {
     .name = "workload_admission_immutable",
     .matches = {{"kueue.x-k8s.io", "workloads"}, {"kueue.x-k8s.io", "workloads/status"}},
     .operations = {Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::workload_admission_immutable

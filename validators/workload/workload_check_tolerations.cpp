@@ -8,7 +8,7 @@
 #include "jobs/queue_fields.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::workload_check_tolerations {
 namespace {
 
 using nlohmann::json;
@@ -29,8 +29,7 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator workload_check_tolerations;
-const Validator workload_check_tolerations = {
+extern const Validator rule = {
     .name = "workload_check_tolerations",
     .matches = {{"kueue.x-k8s.io", "workloads"}, {"kueue.x-k8s.io", "workloads/status"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
@@ -38,4 +37,4 @@ const Validator workload_check_tolerations = {
     .origin = RuleOrigin::kSchema,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::workload_check_tolerations

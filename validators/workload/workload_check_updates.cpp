@@ -12,7 +12,7 @@
 #include "validators/enough_errors.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::workload_check_updates {
 namespace {
 
 using nlohmann::json;
@@ -53,12 +53,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator workload_check_updates;
-const Validator workload_check_updates = {
+extern const Validator rule = {
     .name = "workload_check_updates",
     .matches = {{"kueue.x-k8s.io", "workloads"}, {"kueue.x-k8s.io", "workloads/status"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::workload_check_updates

@@ -10,7 +10,7 @@
 #include "jobs/typed_text.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::workload_check_updates_frozen {
 namespace {
 
 using nlohmann::json;
@@ -33,12 +33,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator workload_check_updates_frozen;
-const Validator workload_check_updates_frozen = {
+extern const Validator rule = {
     .name = "workload_check_updates_frozen",
     .matches = {{"kueue.x-k8s.io", "workloads"}, {"kueue.x-k8s.io", "workloads/status"}},
     .operations = {Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::workload_check_updates_frozen

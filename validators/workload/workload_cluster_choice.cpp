@@ -7,7 +7,7 @@
 #include "api/codec/json.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::workload_cluster_choice {
 namespace {
 
 using nlohmann::json;
@@ -30,8 +30,7 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator workload_cluster_choice;
-const Validator workload_cluster_choice = {
+extern const Validator rule = {
     .name = "workload_cluster_choice",
     .matches = {{"kueue.x-k8s.io", "workloads"}, {"kueue.x-k8s.io", "workloads/status"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
@@ -39,4 +38,4 @@ const Validator workload_cluster_choice = {
     .origin = RuleOrigin::kSchema,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::workload_cluster_choice

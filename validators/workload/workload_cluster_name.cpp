@@ -7,7 +7,7 @@
 #include "api/codec/json.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::workload_cluster_name {
 namespace {
 
 using nlohmann::json;
@@ -31,12 +31,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator workload_cluster_name;
-const Validator workload_cluster_name = {
+extern const Validator rule = {
     .name = "workload_cluster_name",
     .matches = {{"kueue.x-k8s.io", "workloads"}, {"kueue.x-k8s.io", "workloads/status"}},
     .operations = {Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::workload_cluster_name

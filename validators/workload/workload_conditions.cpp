@@ -7,7 +7,7 @@
 #include "api/meta/label_rules.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::workload_conditions {
 namespace {
 
 using nlohmann::json;
@@ -18,12 +18,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator workload_conditions;
-const Validator workload_conditions = {
+extern const Validator rule = {
     .name = "workload_conditions",
     .matches = {{"kueue.x-k8s.io", "workloads"}, {"kueue.x-k8s.io", "workloads/status"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::workload_conditions

@@ -9,7 +9,7 @@
 #include "jobs/queue_fields.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::workload_elastic_min_count {
 namespace {
 
 using nlohmann::json;
@@ -25,12 +25,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator workload_elastic_min_count;
-const Validator workload_elastic_min_count = {
+extern const Validator rule = {
     .name = "workload_elastic_min_count",
     .matches = {{"kueue.x-k8s.io", "workloads"}, {"kueue.x-k8s.io", "workloads/status"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::workload_elastic_min_count

@@ -9,7 +9,7 @@
 #include "validators/validator.h"
 #include "validators/workload/sent_by_muster.h"
 
-namespace muster::validators {
+namespace muster::validators::workload_flavor_history {
 namespace {
 
 using nlohmann::json;
@@ -36,8 +36,7 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator workload_flavor_history;
-const Validator workload_flavor_history = {
+extern const Validator rule = {
     .name = "workload_flavor_history",
     .matches = {{"kueue.x-k8s.io", "workloads"}, {"kueue.x-k8s.io", "workloads/status"}},
     .operations = {Operation::kUpdate},
@@ -45,4 +44,4 @@ const Validator workload_flavor_history = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::workload_flavor_history

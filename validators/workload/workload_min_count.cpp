@@ -8,7 +8,7 @@
 #include "jobs/queue_fields.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::workload_min_count {
 namespace {
 
 using nlohmann::json;
@@ -28,8 +28,7 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator workload_min_count;
-const Validator workload_min_count = {
+extern const Validator rule = {
     .name = "workload_min_count",
     .matches = {{"kueue.x-k8s.io", "workloads"}, {"kueue.x-k8s.io", "workloads/status"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
@@ -37,4 +36,4 @@ const Validator workload_min_count = {
     .origin = RuleOrigin::kSchema,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::workload_min_count

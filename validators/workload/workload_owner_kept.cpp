@@ -14,7 +14,7 @@
 #include "validators/validator.h"
 #include "validators/workload/sent_by_muster.h"
 
-namespace muster::validators {
+namespace muster::validators::workload_owner_kept {
 namespace {
 
 bool is_run_here(const RuleSettings& settings, const OwnerReference& owner) {
@@ -38,8 +38,7 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator workload_owner_kept;
-const Validator workload_owner_kept = {
+extern const Validator rule = {
     .name = "workload_owner_kept",
     .matches = {{"kueue.x-k8s.io", "workloads"}},
     .operations = {Operation::kUpdate},
@@ -47,4 +46,4 @@ const Validator workload_owner_kept = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::workload_owner_kept

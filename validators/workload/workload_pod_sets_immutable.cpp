@@ -10,7 +10,7 @@
 #include "jobs/typed_text.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::workload_pod_sets_immutable {
 namespace {
 
 using nlohmann::json;
@@ -40,12 +40,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator workload_pod_sets_immutable;
-const Validator workload_pod_sets_immutable = {
+extern const Validator rule = {
     .name = "workload_pod_sets_immutable",
     .matches = {{"kueue.x-k8s.io", "workloads"}, {"kueue.x-k8s.io", "workloads/status"}},
     .operations = {Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::workload_pod_sets_immutable

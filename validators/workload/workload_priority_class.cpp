@@ -7,7 +7,7 @@
 #include "api/codec/json.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::workload_priority_class {
 namespace {
 
 using nlohmann::json;
@@ -34,8 +34,7 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator workload_priority_class;
-const Validator workload_priority_class = {
+extern const Validator rule = {
     .name = "workload_priority_class",
     .matches = {{"kueue.x-k8s.io", "workloads"}, {"kueue.x-k8s.io", "workloads/status"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
@@ -43,4 +42,4 @@ const Validator workload_priority_class = {
     .origin = RuleOrigin::kSchema,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::workload_priority_class

@@ -11,7 +11,7 @@
 #include "validators/enough_errors.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::workload_reclaimable_pods {
 namespace {
 
 using nlohmann::json;
@@ -47,12 +47,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator workload_reclaimable_pods;
-const Validator workload_reclaimable_pods = {
+extern const Validator rule = {
     .name = "workload_reclaimable_pods",
     .matches = {{"kueue.x-k8s.io", "workloads"}, {"kueue.x-k8s.io", "workloads/status"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::workload_reclaimable_pods

@@ -8,7 +8,7 @@
 #include "jobs/queue_fields.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::workload_reclaimable_shrink {
 namespace {
 
 using nlohmann::json;
@@ -39,12 +39,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator workload_reclaimable_shrink;
-const Validator workload_reclaimable_shrink = {
+extern const Validator rule = {
     .name = "workload_reclaimable_shrink",
     .matches = {{"kueue.x-k8s.io", "workloads"}, {"kueue.x-k8s.io", "workloads/status"}},
     .operations = {Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::workload_reclaimable_shrink

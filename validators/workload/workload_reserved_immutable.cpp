@@ -12,7 +12,7 @@
 #include "jobs/queue_fields.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::workload_reserved_immutable {
 namespace {
 
 using nlohmann::json;
@@ -63,8 +63,7 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator workload_reserved_immutable;
-const Validator workload_reserved_immutable = {
+extern const Validator rule = {
     .name = "workload_reserved_immutable",
     .matches = {{"kueue.x-k8s.io", "workloads"}, {"kueue.x-k8s.io", "workloads/status"}},
     .operations = {Operation::kUpdate},
@@ -72,4 +71,4 @@ const Validator workload_reserved_immutable = {
     .origin = RuleOrigin::kSchema,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::workload_reserved_immutable

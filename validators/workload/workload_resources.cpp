@@ -9,7 +9,7 @@
 #include "jobs/queue_fields.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::workload_resources {
 namespace {
 
 using nlohmann::json;
@@ -54,12 +54,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator workload_resources;
-const Validator workload_resources = {
+extern const Validator rule = {
     .name = "workload_resources",
     .matches = {{"kueue.x-k8s.io", "workloads"}, {"kueue.x-k8s.io", "workloads/status"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::workload_resources

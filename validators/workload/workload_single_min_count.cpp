@@ -8,7 +8,7 @@
 #include "jobs/queue_fields.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::workload_single_min_count {
 namespace {
 
 using nlohmann::json;
@@ -23,12 +23,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator workload_single_min_count;
-const Validator workload_single_min_count = {
+extern const Validator rule = {
     .name = "workload_single_min_count",
     .matches = {{"kueue.x-k8s.io", "workloads"}, {"kueue.x-k8s.io", "workloads/status"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::workload_single_min_count

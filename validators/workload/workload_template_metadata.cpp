@@ -8,7 +8,7 @@
 #include "jobs/queue_fields.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::workload_template_metadata {
 namespace {
 
 using nlohmann::json;
@@ -27,12 +27,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator workload_template_metadata;
-const Validator workload_template_metadata = {
+extern const Validator rule = {
     .name = "workload_template_metadata",
     .matches = {{"kueue.x-k8s.io", "workloads"}, {"kueue.x-k8s.io", "workloads/status"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::workload_template_metadata

@@ -7,7 +7,7 @@
 #include "jobs/queue_fields.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::workload_topology_slices {
 namespace {
 
 using nlohmann::json;
@@ -31,12 +31,11 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator workload_topology_slices;
-const Validator workload_topology_slices = {
+extern const Validator rule = {
     .name = "workload_topology_slices",
     .matches = {{"kueue.x-k8s.io", "workloads"}, {"kueue.x-k8s.io", "workloads/status"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::workload_topology_slices

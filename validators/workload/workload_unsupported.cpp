@@ -8,7 +8,7 @@
 #include "api/codec/json.h"
 #include "validators/validator.h"
 
-namespace muster::validators {
+namespace muster::validators::workload_unsupported {
 namespace {
 
 using nlohmann::json;
@@ -51,8 +51,7 @@ FieldErrors check(const Review& review) {
 
 }  // namespace
 
-extern const Validator workload_unsupported;
-const Validator workload_unsupported = {
+extern const Validator rule = {
     .name = "workload_unsupported",
     .matches = {{"kueue.x-k8s.io", "workloads"}, {"kueue.x-k8s.io", "workloads/status"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
@@ -60,4 +59,4 @@ const Validator workload_unsupported = {
     .origin = RuleOrigin::kMuster,
 };
 
-}  // namespace muster::validators
+}  // namespace muster::validators::workload_unsupported

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+namespace cleanse_texts_test {
+
 using namespace muster;
 using nlohmann::json;
 
@@ -18,3 +20,5 @@ TEST_CASE("cleanse texts: every text of a tree is overwritten where it lies") {
   CHECK(std::string_view(key, 300) == std::string(300, '\0'));
   CHECK(std::string_view(item, 300) == std::string(300, '\0'));
 }
+
+}  // namespace cleanse_texts_test

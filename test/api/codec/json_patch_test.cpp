@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+namespace json_patch_test {
+
 using muster::json_diff;
 using nlohmann::json;
 
@@ -76,3 +78,5 @@ TEST_CASE("json patch: applying the difference always gives the other value") {
     RC_ASSERT(before.patch(json_diff(before, after)) == after);
   }));
 }
+
+}  // namespace json_patch_test

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+namespace json_test {
+
 using muster::parse_json;
 using nlohmann::json;
 
@@ -80,3 +82,5 @@ TEST_CASE("json: reading at a path survives whatever stands there") {
   CHECK(muster::label(object, "n") == std::nullopt);
   CHECK(muster::annotation(object, "q") == std::nullopt);
 }
+
+}  // namespace json_test

@@ -10,6 +10,8 @@
 
 #include "api/codec/json.h"
 
+namespace managed_fields_test {
+
 using muster::without_managed_fields;
 using nlohmann::json;
 
@@ -86,3 +88,5 @@ TEST_CASE("managed fields: any JSON without them reads as if they had been taken
     RC_ASSERT(*parsed == pruned(value));
   }));
 }
+
+}  // namespace managed_fields_test

@@ -10,18 +10,19 @@
 #include "api/codec/json.h"
 #include "api/review/admission_review.h"
 
-using namespace muster;
-
-// What this thread has allocated and not freed, and the most of it.
+namespace tree_memory_test {
 namespace {
+// What this thread has allocated and not freed, and the most of it.
 thread_local size_t held = 0, most_held = 0;
 constexpr size_t kHeader = 2 * sizeof(size_t);
 }  // namespace
+}  // namespace tree_memory_test
 
 void* operator new(size_t size) {
-  auto* block = static_cast<size_t*>(std::malloc(size + kHeader));
+  auto* block = static_cast<size_t*>(std::malloc(size + tree_memory_test::kHeader));
   if (block == nullptr) throw std::bad_alloc();
   *block = size;
+  using tree_memory_test::held, tree_memory_test::most_held;
   held += size;
   if (held > most_held) most_held = held;
   return block + 2;
@@ -38,12 +39,16 @@ void* operator new(size_t size, const std::nothrow_t&) noexcept {
 void operator delete(void* memory) noexcept {
   if (memory == nullptr) return;
   size_t* block = static_cast<size_t*>(memory) - 2;
-  held -= *block;
+  tree_memory_test::held -= *block;
   std::free(block);
 }
 void operator delete(void* memory, size_t) noexcept {
   operator delete(memory);
 }
+
+namespace tree_memory_test {
+
+using namespace muster;
 
 namespace {
 
@@ -124,3 +129,5 @@ TEST_CASE("A review whose tree would be too large is refused") {
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.error().message.find("too many values") != std::string::npos);
 }
+
+}  // namespace tree_memory_test

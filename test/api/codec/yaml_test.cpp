@@ -6,7 +6,7 @@
 #include "api/codec/json.h"
 #include "api/codec/utf8.h"
 
-namespace muster {
+namespace muster::yaml_test {
 namespace {
 
 using nlohmann::json;
@@ -296,4 +296,4 @@ TEST_SUITE("yaml writer") {
   }
 }
 
-}  // namespace muster
+}  // namespace muster::yaml_test

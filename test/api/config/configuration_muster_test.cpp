@@ -2,7 +2,7 @@
 
 #include "api/config/configuration.h"
 
-namespace muster {
+namespace muster::configuration_muster_test {
 namespace {
 
 const std::string kKueue = "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n";
@@ -212,4 +212,4 @@ TEST_CASE("with MusterConfiguration alone Kueue's part is as without a file") {
   CHECK(loaded->kueue.effective == default_configuration().kueue.effective);
 }
 
-}  // namespace muster
+}  // namespace muster::configuration_muster_test

@@ -8,7 +8,7 @@
 #include "api/config/queue_settings.h"
 #include "test/support/vectors.h"
 
-namespace muster {
+namespace muster::configuration_settings_test {
 namespace {
 
 Configuration load(const std::string& rest, const std::string& version = "v1beta2") {
@@ -214,4 +214,4 @@ TEST_CASE("the documentation has a row for every setting and says whether it act
   }
 }
 
-}  // namespace muster
+}  // namespace muster::configuration_settings_test

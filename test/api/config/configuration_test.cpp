@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace muster {
+namespace muster::configuration_test {
 namespace {
 
 using nlohmann::json;
@@ -262,4 +262,4 @@ fairSharing: {enable: false, preemptionStrategies: [LessThanInitialShare]}
   CHECK(validate_configuration(c).empty());
 }
 
-}  // namespace muster
+}  // namespace muster::configuration_test

@@ -2,7 +2,7 @@
 
 #include "api/config/configuration.h"
 
-namespace muster {
+namespace muster::configuration_validate_test {
 namespace {
 
 std::vector<std::string> errors_of(const std::string& rest, const std::string& version = "v1beta2") {
@@ -254,4 +254,4 @@ TEST_CASE("fairness and retention and MultiKueue are checked") {
   });
 }
 
-}  // namespace muster
+}  // namespace muster::configuration_validate_test

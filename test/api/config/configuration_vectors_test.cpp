@@ -5,6 +5,8 @@
 #include "api/config/configuration.h"
 #include "test/support/vectors.h"
 
+namespace configuration_vectors_test {
+
 using muster::FieldError;
 using nlohmann::json;
 
@@ -85,3 +87,5 @@ TEST_SUITE("vectors") {
     }
   }
 }
+
+}  // namespace configuration_vectors_test

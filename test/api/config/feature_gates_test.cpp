@@ -6,7 +6,7 @@
 
 #include "api/config/configuration.h"
 
-namespace muster {
+namespace muster::feature_gates_test {
 namespace {
 
 std::vector<std::string> texts(const FieldErrors& errors) {
@@ -144,4 +144,4 @@ TEST_CASE("the gates of the flag take the place of the file's only when everythi
   CHECK(configuration.feature_gates == FeatureGateMap{{"MultiKueue", false}});
 }
 
-}  // namespace muster
+}  // namespace muster::feature_gates_test

@@ -8,7 +8,7 @@
 
 #include "test/support/vectors.h"
 
-namespace muster {
+namespace muster::muster_settings_test {
 namespace {
 
 using nlohmann::json;
@@ -224,4 +224,4 @@ TEST_CASE("settings: the chart's schema of values has each of them and nothing e
   CHECK_MESSAGE((values.at("properties") == wanted), "put these properties into values.schema.json:\n", wanted.dump(2));
 }
 
-}  // namespace muster
+}  // namespace muster::muster_settings_test

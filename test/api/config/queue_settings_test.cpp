@@ -6,6 +6,8 @@
 
 #include "api/config/configuration.h"
 
+namespace queue_settings_test {
+
 using namespace muster;
 using std::chrono::minutes;
 using std::chrono::seconds;
@@ -149,3 +151,5 @@ TEST_CASE("queue settings: the rules are handed on") {
   rules.manage_jobs_without_queue_name = true;
   CHECK(make_queue_settings(default_configuration().kueue, {}, rules).rules.manage_jobs_without_queue_name);
 }
+
+}  // namespace queue_settings_test

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+namespace conversion_review_test {
+
 using namespace muster;
 using nlohmann::json;
 
@@ -189,3 +191,5 @@ TEST_CASE("A universal value that is no string, or a count that is no number, is
   CHECK(answer_conversion_review(review_of(json::array({counts}), "kueue.x-k8s.io/v1beta1").dump())
             ->problem.find("podCounts.universal must be a number") != std::string::npos);
 }
+
+}  // namespace conversion_review_test

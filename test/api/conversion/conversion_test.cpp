@@ -6,6 +6,8 @@
 
 #include "test/support/vectors.h"
 
+namespace conversion_test {
+
 using namespace muster;
 using muster::test::load_vectors;
 using nlohmann::json;
@@ -203,3 +205,5 @@ TEST_CASE("The flavor fallback of muster is the same in both versions") {
   CHECK(old["status"]["flavorFallback"] == workload["status"]["flavorFallback"]);
   CHECK(converted(old, QueueVersion::kV1Beta2)["status"]["flavorFallback"] == workload["status"]["flavorFallback"]);
 }
+
+}  // namespace conversion_test

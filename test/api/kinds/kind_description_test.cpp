@@ -9,6 +9,8 @@
 #include "api/kinds/described_job.h"
 #include "api/unqueued_kinds.h"
 
+namespace kind_description_test {
+
 using namespace muster;
 using nlohmann::json;
 
@@ -245,3 +247,5 @@ TEST_CASE("kind descriptions: an administrator's kind is installed once, and tak
   CHECK(find_described_kind("example.com", "Train")->type().api_version == "example.com/v1");
   CHECK(is_queued_type("example.com", "trains"));
 }
+
+}  // namespace kind_description_test

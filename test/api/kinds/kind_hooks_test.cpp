@@ -7,6 +7,8 @@
 #include "api/kinds/described_job.h"
 #include "api/kinds/hooks/hooks.h"
 
+namespace kind_hooks_test {
+
 using namespace muster;
 using nlohmann::json;
 
@@ -166,3 +168,5 @@ TEST_CASE("hooks: a patch that nests without end is merged as deep as pods are, 
   kind->hook->consult([&](const ConsultedKind&, std::string_view) { return &runtime; }, job);
   CHECK(job.pod_sets.size() == 1);
 }
+
+}  // namespace kind_hooks_test

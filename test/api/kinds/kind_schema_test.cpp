@@ -7,6 +7,8 @@
 #include "api/codec/yaml.h"
 #include "test/support/files.h"
 
+namespace kind_schema_test {
+
 using namespace muster;
 using nlohmann::json;
 
@@ -131,3 +133,5 @@ TEST_CASE("kind schema: the lean definition of RayJobs in test/cluster bears out
   REQUIRE(kind != nullptr);
   CHECK(told(*kind, parse(test::read_file(std::string(MUSTER_SOURCE_DIR) + "/test/cluster/kinds/ray/crd.yaml"))) == "");
 }
+
+}  // namespace kind_schema_test

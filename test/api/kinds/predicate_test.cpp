@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+namespace predicate_test {
+
 using namespace muster;
 using nlohmann::json;
 
@@ -81,3 +83,5 @@ TEST_CASE("predicates: what is wrong is told with its place") {
   for (const Row& row : rows)
     CHECK_MESSAGE(errors_of(row.test).find(row.said) != std::string::npos, row.test.dump(), ": ", errors_of(row.test));
 }
+
+}  // namespace predicate_test

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+namespace value_path_test {
+
 using namespace muster;
 using nlohmann::json;
 
@@ -59,3 +61,5 @@ TEST_CASE("value paths: a wildcard visits elements of lists and maps, and no mor
   for (size_t i = 0; i < 3 * ValuePath::kMostElements; ++i) large["list"].push_back(i);
   CHECK(all("list.*", large).size() == ValuePath::kMostElements);
 }
+
+}  // namespace value_path_test

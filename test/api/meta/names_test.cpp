@@ -5,7 +5,7 @@
 #include "api/codec/go_strconv.h"
 #include "api/codec/utf8.h"
 
-namespace muster {
+namespace muster::names_test {
 namespace {
 
 using Check = std::vector<std::string> (*)(std::string_view);
@@ -154,4 +154,4 @@ TEST_SUITE("go strconv") {
   }
 }
 
-}  // namespace muster
+}  // namespace muster::names_test

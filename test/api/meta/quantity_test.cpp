@@ -9,7 +9,7 @@
 
 #include "test/support/vectors.h"
 
-namespace muster {
+namespace muster::quantity_test {
 namespace {
 
 using nlohmann::json;
@@ -180,4 +180,4 @@ TEST_SUITE("quantity") {
   }
 }
 
-}  // namespace muster
+}  // namespace muster::quantity_test

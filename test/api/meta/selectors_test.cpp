@@ -8,7 +8,7 @@
 #include "api/tolerations.h"
 #include "test/support/vectors.h"
 
-namespace muster {
+namespace muster::selectors_test {
 namespace {
 
 using nlohmann::json;
@@ -144,4 +144,4 @@ TEST_SUITE("selectors") {
   }
 }
 
-}  // namespace muster
+}  // namespace muster::selectors_test

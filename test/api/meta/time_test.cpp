@@ -7,7 +7,7 @@
 #include "api/codec/json.h"
 #include "test/support/vectors.h"
 
-namespace muster {
+namespace muster::time_test {
 namespace {
 
 using nlohmann::json;
@@ -135,4 +135,4 @@ TEST_SUITE("time") {
   }
 }
 
-}  // namespace muster
+}  // namespace muster::time_test

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace muster {
+namespace muster::waiter_timeout_test {
 
 TEST_CASE("waiter timeout: what the waiter itself refuses is no timeout") {
   struct Row {
@@ -32,4 +32,4 @@ TEST_CASE("waiter timeout: what the waiter itself refuses is no timeout") {
   CHECK_FALSE(waiter_timeout_seconds(nlohmann::json::object()));
 }
 
-}  // namespace muster
+}  // namespace muster::waiter_timeout_test

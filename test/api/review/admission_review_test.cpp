@@ -5,6 +5,8 @@
 #include "api/codec/json.h"
 #include "base/encoding.h"
 
+namespace admission_review_test {
+
 using namespace muster;
 using nlohmann::json;
 
@@ -138,3 +140,5 @@ TEST_CASE("admission review: a long warning is cut between characters") {
   const json decoded = json::parse(response.encode())["response"]["warnings"];
   CHECK(decoded == json{std::string(255, 'x'), "short"});
 }
+
+}  // namespace admission_review_test

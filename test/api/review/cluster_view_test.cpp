@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+namespace cluster_view_test {
+
 using namespace muster;
 using nlohmann::json;
 
@@ -91,3 +93,5 @@ TEST_CASE("cluster view: a copy does not see what happens to the original") {
   CHECK(published.namespace_labels("b") == nullptr);
   CHECK(original.namespace_labels("a")->at("v") == "2");
 }
+
+}  // namespace cluster_view_test

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+namespace pod_schema_test {
+
 using namespace muster;
 using nlohmann::json;
 
@@ -40,3 +42,5 @@ TEST_CASE("pod schema: findings are counted beyond the first hundred") {
   CHECK(found.errors.size() == kMostFindings);
   CHECK(found.more_errors == 150);
 }
+
+}  // namespace pod_schema_test

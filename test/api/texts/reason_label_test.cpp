@@ -12,6 +12,8 @@
 #include "api/workload_conditions.h"
 #include "test/support/vectors.h"
 
+namespace reason_label_test {
+
 using namespace muster;
 
 namespace {
@@ -62,3 +64,5 @@ TEST_CASE("reason label: reasons of others are one label, so that they cannot ad
   CHECK(reason_label(deactivated_reason(kFlavorsExhaustedReason)) == "DeactivatedDueToFlavorsExhausted");
   CHECK(reason_label(to_text(FallbackTrigger::kTimeout)) == to_text(FallbackTrigger::kTimeout));
 }
+
+}  // namespace reason_label_test

@@ -4,6 +4,8 @@
 
 #include "api/workload_conditions.h"
 
+namespace workload_texts_test {
+
 using namespace muster;
 
 TEST_CASE("workload texts: who a Workload was preempted for is read from what was written") {
@@ -62,3 +64,5 @@ TEST_CASE("workload texts: what queues say of a Workload is told from what the s
         "Workload is pending evaluation in the scheduling queue", "LocalQueues is inactive", "ClusterQueue cq", ""})
     CHECK_FALSE(is_queue_message(other));
 }
+
+}  // namespace workload_texts_test

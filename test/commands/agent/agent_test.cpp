@@ -13,6 +13,8 @@
 #include "base/mutex.h"
 #include "commands/agent/decision.h"
 
+namespace agent_test {
+
 using namespace muster;
 using namespace muster::agent;
 using nlohmann::json;
@@ -238,3 +240,5 @@ TEST_CASE("in-place agent: it holds nothing back where the JobSet does not resta
   agent.thread.request_stop();
   CHECK(agent.eventually([&] { return agent.code == 0; }));
 }
+
+}  // namespace agent_test

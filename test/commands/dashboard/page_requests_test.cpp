@@ -7,7 +7,7 @@
 
 #include "server/page_files.h"
 
-namespace muster::commands {
+namespace muster::commands::page_requests_test {
 namespace {
 
 using nlohmann::json;
@@ -132,4 +132,4 @@ TEST_CASE("dashboard: one object is explained, and only by names that objects ca
   CHECK(source.explained.size() == 1);
 }
 
-}  // namespace muster::commands
+}  // namespace muster::commands::page_requests_test

@@ -8,7 +8,7 @@
 
 #include "api/meta/constants.h"
 
-namespace muster::commands {
+namespace muster::commands::explain_local_test {
 namespace {
 
 using nlohmann::json;
@@ -133,4 +133,4 @@ TEST_CASE("explain locally: without the object's own kind there is no answer") {
 }
 
 }  // namespace
-}  // namespace muster::commands
+}  // namespace muster::commands::explain_local_test

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-namespace muster::commands {
+namespace muster::commands::explain_text_test {
 namespace {
 
 ExplainReply waiting() {
@@ -95,4 +95,4 @@ TEST_CASE("explain text: of many rows the first are shown and the rest counted")
 }
 
 }  // namespace
-}  // namespace muster::commands
+}  // namespace muster::commands::explain_text_test

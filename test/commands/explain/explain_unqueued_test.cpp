@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+namespace explain_unqueued_test {
+
 using namespace muster;
 using namespace muster::commands;
 using nlohmann::json;
@@ -116,3 +118,5 @@ TEST_CASE("explain of a part points at what it is part of") {
   REQUIRE(other.because.size() == 1);
   CHECK(other.because[0] == "Pod team-a/x does not ask for a queue either.");
 }
+
+}  // namespace explain_unqueued_test

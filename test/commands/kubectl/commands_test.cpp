@@ -10,7 +10,7 @@
 #include "commands/kubectl/get_command.h"
 #include "commands/kubectl/stop_command.h"
 
-namespace muster::commands {
+namespace muster::commands::commands_test {
 namespace {
 
 using nlohmann::json;
@@ -185,4 +185,4 @@ TEST_CASE("completion: a script for each shell") {
 }
 
 }  // namespace
-}  // namespace muster::commands
+}  // namespace muster::commands::commands_test

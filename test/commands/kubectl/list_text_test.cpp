@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace muster::commands {
+namespace muster::commands::list_text_test {
 namespace {
 
 using nlohmann::json;
@@ -160,4 +160,4 @@ TEST_CASE("list text: formats") {
 }
 
 }  // namespace
-}  // namespace muster::commands
+}  // namespace muster::commands::list_text_test

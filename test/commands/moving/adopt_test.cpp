@@ -3,6 +3,8 @@
 
 #include "test/commands/moving/adopt_world.h"
 
+namespace adopt_test {
+
 using namespace muster;
 using namespace muster::commands;
 using namespace muster::test;
@@ -266,3 +268,5 @@ TEST_CASE("adopt: JobSet's controller stays unless it is asked for, and then mus
   CHECK(world.at(kJobSet)["spec"]["replicas"] == 1);
   CHECK(label(world.at(kDefinitions + "jobsets.jobset.x-k8s.io"), "app.kubernetes.io/name") == std::nullopt);
 }
+
+}  // namespace adopt_test

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+namespace definitions_test {
+
 using namespace muster;
 using namespace muster::commands;
 using nlohmann::json;
@@ -32,3 +34,5 @@ TEST_CASE("definitions: fields are added below properties and items, and nothing
   CHECK_FALSE(merged["map"].contains("properties"));
   CHECK(missing_fields(merged_definition(live, own), own).empty());
 }
+
+}  // namespace definitions_test

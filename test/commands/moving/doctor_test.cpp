@@ -13,6 +13,8 @@
 #include "manifests/catalog.h"
 #include "test/commands/moving/fake_cluster.h"
 
+namespace doctor_test {
+
 using namespace muster;
 using namespace muster::commands;
 using namespace std::chrono_literals;
@@ -284,3 +286,5 @@ TEST_CASE("doctor: muster's account is asked for every right of its roles, and w
   CHECK(out.str().find("patch workloads.kueue.x-k8s.io, patch workloads/status.kueue.x-k8s.io") != std::string::npos);
   CHECK(cluster.writes == 0);
 }
+
+}  // namespace doctor_test

@@ -9,6 +9,8 @@
 
 #include "test/support/files.h"
 
+namespace kubernetes_version_test {
+
 using namespace muster;
 using namespace muster::commands;
 namespace fs = std::filesystem;
@@ -56,3 +58,5 @@ TEST_CASE("kubernetes versions: what the test cluster is built of is what the pa
   }
   CHECK(others.contains(one(kOldestMinor)));
 }
+
+}  // namespace kubernetes_version_test

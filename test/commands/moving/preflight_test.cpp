@@ -16,6 +16,8 @@
 #include "test/support/files.h"
 #include "test/support/temporary_folder.h"
 
+namespace preflight_test {
+
 using namespace muster;
 using namespace muster::commands;
 using nlohmann::json;
@@ -307,3 +309,5 @@ TEST_CASE("preflight: a dump is read as a cluster is, and kinds that it lacks ar
   CHECK(run_command_line({"preflight", "-o", "tabel"}, {in, out, err}) == 2);
   CHECK(err.str().find("did you mean \"table\"?") != std::string::npos);
 }
+
+}  // namespace preflight_test

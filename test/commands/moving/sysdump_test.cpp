@@ -12,6 +12,8 @@
 #include "test/support/files.h"
 #include "test/support/temporary_folder.h"
 
+namespace sysdump_test {
+
 using namespace muster;
 using namespace muster::commands;
 using nlohmann::json;
@@ -143,3 +145,5 @@ TEST_CASE("sysdump: a Secret becomes its name") {
       {"kind", "Secret"}, {"metadata", {{"name", "s"}, {"namespace", "n"}}}, {"data", {{"k", kPlanted}}}};
   CHECK(redacted(secret) == json{{"kind", "Secret"}, {"metadata", {{"name", "s"}, {"namespace", "n"}}}});
 }
+
+}  // namespace sysdump_test

@@ -10,6 +10,8 @@
 #include "test/engine/recording/recorded_loop.h"
 #include "test/support/temporary_folder.h"
 
+namespace replay_test {
+
 using namespace muster;
 using namespace muster::commands;
 using namespace muster::test;
@@ -120,3 +122,5 @@ TEST_CASE("simulate --replay: what a recording says moves no cursor of a termina
   CHECK(table.find('\x1b') == std::string::npos);
   CHECK(table.find("\\x1b[2Jy") != std::string::npos);
 }
+
+}  // namespace replay_test

@@ -13,6 +13,8 @@
 #include "api/kinds/kind_description.h"
 #include "commands/review/review.h"
 
+namespace example_shapes_test {
+
 using namespace muster;
 using namespace muster::commands;
 using nlohmann::json;
@@ -303,3 +305,5 @@ TEST_CASE("review: the shapes of Kueue's examples are queued, or the user is tol
     }
   }
 }
+
+}  // namespace example_shapes_test

@@ -6,6 +6,8 @@
 #include "commands/review/review.h"
 #include "test/support/temporary_folder.h"
 
+namespace review_kinds_test {
+
 using namespace muster;
 using namespace muster::commands;
 using muster::test::TemporaryFile;
@@ -116,3 +118,5 @@ TEST_CASE("review --kinds: what cannot be used is refused with a sentence") {
   CHECK(format.code == kReviewUnusable);
   CHECK(format.err.find("leave -o out") != std::string::npos);
 }
+
+}  // namespace review_kinds_test

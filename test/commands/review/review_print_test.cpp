@@ -11,6 +11,8 @@
 #include "test/support/sarif.h"
 #include "test/support/temporary_folder.h"
 
+namespace review_print_test {
+
 using namespace muster;
 using namespace muster::commands;
 using muster::test::TemporaryFolder;
@@ -197,3 +199,5 @@ TEST_CASE("review: an open bracket is said to begin where it begins") {
   CHECK(ran.code == kReviewUnusable);
   CHECK_MESSAGE(has(ran.err, "begins in line 2"), ran.err);
 }
+
+}  // namespace review_print_test

@@ -11,6 +11,8 @@
 #include "manifests/catalog.h"
 #include "test/support/temporary_folder.h"
 
+namespace review_schema_test {
+
 using namespace muster;
 using namespace muster::commands;
 using nlohmann::json;
@@ -172,3 +174,5 @@ TEST_CASE("review: every sample is allowed, in both versions of the queue API") 
     CHECK(again.out == ran.out);
   }
 }
+
+}  // namespace review_schema_test

@@ -7,6 +7,8 @@
 
 #include "test/support/temporary_folder.h"
 
+namespace review_test {
+
 using namespace muster;
 using namespace muster::commands;
 using muster::test::TemporaryFile;
@@ -245,3 +247,5 @@ TEST_CASE("review: unusable input says which file and line and why") {
     CHECK(ran.err.find(row.message) != std::string::npos);
   }
 }
+
+}  // namespace review_test

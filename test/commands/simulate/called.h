@@ -56,7 +56,7 @@ inline std::string job(const std::string& name, const std::string& queue, int po
          "{requests: {cpu: \"1\"}}}]\n";
 }
 
-inline const std::string kJobs =
+inline const std::string kTwoJobs =
     job("small", "red", 4,
         "simulate.muster.batch/copies: \"5\", simulate.muster.batch/every: 1m, simulate.muster.batch/run-time: 30m") +
     job("big", "blue", 10, "simulate.muster.batch/arrival: 10m, simulate.muster.batch/run-time: 20m");
@@ -78,7 +78,7 @@ struct Platform {
   TemporaryFolder folder;
   Platform() {
     folder.write("a/queues.yaml", kQueues);
-    folder.write("a/jobs.yaml", kJobs);
+    folder.write("a/jobs.yaml", kTwoJobs);
   }
   std::string path(const std::string& name) const { return folder / name; }
 };

@@ -9,6 +9,8 @@
 #include "test/simulation/queues.h"
 #include "test/simulation/what_if/scenarios.h"
 
+namespace page_test {
+
 using namespace muster;
 using namespace muster::commands;
 using namespace muster::test;
@@ -178,3 +180,5 @@ TEST_CASE("page: a simulation without any admission is a page too") {
   CHECK(page.find("nan") == std::string::npos);
   CHECK(page.find("inf") == std::string::npos);
 }
+
+}  // namespace page_test

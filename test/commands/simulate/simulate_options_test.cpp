@@ -5,6 +5,8 @@
 
 #include "test/commands/simulate/called.h"
 
+namespace simulate_options_test {
+
 using namespace muster;
 using namespace muster::test;
 using nlohmann::json;
@@ -117,3 +119,5 @@ TEST_CASE("simulate: with nodes it is said whose pods wait for one, for how long
   CHECK(failed.out.find("FAILS: expect[1]: all jobs: neverScheduledAtMost 0 (never scheduled: 1)") !=
         std::string::npos);
 }
+
+}  // namespace simulate_options_test

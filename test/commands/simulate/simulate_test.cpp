@@ -10,6 +10,8 @@
 #include "test/commands/simulate/called.h"
 #include "test/support/vectors.h"
 
+namespace simulate_test {
+
 using namespace muster;
 using namespace muster::test;
 using nlohmann::json;
@@ -71,7 +73,7 @@ TEST_CASE("simulate: the same input gives the same bytes, also by chance") {
 TEST_CASE("simulate: a List as kubectl prints it is input, and standard input too") {
   const Platform platform;
   json list = {{"apiVersion", "v1"}, {"kind", "List"}, {"items", json::array()}};
-  for (const std::string& text : {kQueues, kJobs}) {
+  for (const std::string& text : {kQueues, kTwoJobs}) {
     const auto documents = read_yaml(text);
     REQUIRE(documents.ok());
     for (const YamlDocument& document : *documents) {
@@ -185,7 +187,7 @@ TEST_CASE("simulate: two configurations stand side by side, and expectations are
   for (size_t at = 0; (at = more.find("nominalQuota: 10", at)) != std::string::npos; ++at)
     more.replace(at, 16, "nominalQuota: 40");
   platform.folder.write("b/queues.yaml", more);
-  platform.folder.write("b/jobs.yaml", kJobs);
+  platform.folder.write("b/jobs.yaml", kTwoJobs);
   const std::string file = platform.folder.write("expect.yaml", "expect:\n- evictionsAtMost: 0\n");
   const Answer answer = simulate({"-f", platform.path("a"), "--compare", platform.path("b"), "--expect", file});
   INFO(answer.err << answer.out);
@@ -302,3 +304,5 @@ TEST_CASE("simulate: a published trace is a table of arrivals, in queues of its 
   CHECK(ask({"--arrivals", trace, "--arrivals-format", "phily"}).err.find("did you mean") != std::string::npos);
   CHECK(ask({"--arrivals-format", "philly"}).err.find("name it with --arrivals") != std::string::npos);
 }
+
+}  // namespace simulate_test

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace candidacy_test {
+
 using namespace muster;
 using namespace muster::engine;
 using namespace std::chrono_literals;
@@ -83,3 +85,5 @@ TEST_CASE("candidacy: a replica that stays behind gives way after a while, until
   CHECK_FALSE(candidacy.yields_at());
   CHECK(candidacy.takes_part());
 }
+
+}  // namespace candidacy_test

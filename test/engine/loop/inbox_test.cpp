@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+namespace inbox_test {
+
 using namespace muster;
 using namespace muster::engine;
 using namespace std::chrono_literals;
@@ -86,3 +88,5 @@ TEST_CASE("inbox: watches have no room beyond the bound, and answers to writes a
   CHECK(batch->size() == Inbox::kMostWaiting + 1);
   CHECK(inbox.has_room());
 }
+
+}  // namespace inbox_test

@@ -4,6 +4,8 @@
 
 #include "engine/engine.h"
 
+namespace kind_feed_test {
+
 using namespace muster;
 using namespace muster::engine;
 using nlohmann::json;
@@ -140,3 +142,5 @@ TEST_CASE("kind feed: kinds are watched where the settings need them") {
   CHECK_FALSE(watched(kPods));
   CHECK(watched(kWorkloads));
 }
+
+}  // namespace kind_feed_test

@@ -16,6 +16,8 @@
 #include "test/engine/marked_jobs.h"
 #include "test/support/hand_clock.h"
 
+namespace loop_core_test {
+
 using namespace muster;
 using namespace muster::engine;
 using namespace muster::test;
@@ -274,3 +276,5 @@ TEST_CASE("loop: an answer that comes after the leadership of its write has ende
   REQUIRE(loop.turn());
   CHECK(loop.outbox.waiting() == 0);
 }
+
+}  // namespace loop_core_test

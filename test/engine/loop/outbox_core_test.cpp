@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+namespace outbox_core_test {
+
 using namespace muster;
 using namespace muster::engine;
 using namespace std::chrono_literals;
@@ -161,3 +163,5 @@ TEST_CASE("outbox core: at the end of the process nothing more is sent, and what
   outbox.post(command(3, false));
   CHECK_FALSE(outbox.take());
 }
+
+}  // namespace outbox_core_test

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+namespace write_answer_test {
+
 using namespace muster;
 using namespace muster::engine;
 using nlohmann::json;
@@ -67,3 +69,5 @@ TEST_CASE("write answer: the engine hears a sentence only from an API server tha
     CHECK_FALSE(finished.object);
   }
 }
+
+}  // namespace write_answer_test

@@ -4,6 +4,8 @@
 
 #include "test/engine/recording/recorded_loop.h"
 
+namespace reader_test {
+
 using namespace muster;
 using namespace muster::recording;
 using namespace muster::test;
@@ -164,3 +166,5 @@ TEST_CASE("recording: the state that is folded has the last version of each obje
   CHECK(leads);
   CHECK(workloads == 2);
 }
+
+}  // namespace reader_test

@@ -8,6 +8,8 @@
 #include "api/job.h"
 #include "api/meta/resource_type.h"
 
+namespace redaction_test {
+
 using namespace muster;
 using namespace muster::recording;
 using nlohmann::json;
@@ -144,3 +146,5 @@ TEST_CASE("redaction: nothing is too deep for the stack") {
   CHECK_FALSE(leaks(kept(kJobs, {{"spec", deep}})));
   CHECK_FALSE(leaks(kept(kJobs, {{"status", deep}})));
 }
+
+}  // namespace redaction_test

@@ -5,6 +5,8 @@
 #include "reconcilers/gang/group_scheduling_progress.h"
 #include "test/reconcilers/gang/group_scheduling_support.h"
 
+namespace gang_forgery_test {
+
 using namespace muster;
 using namespace muster::test;
 
@@ -227,3 +229,5 @@ TEST_CASE("group: what is missing is counted by arithmetic however much is asked
   }
   CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(2));
 }
+
+}  // namespace gang_forgery_test

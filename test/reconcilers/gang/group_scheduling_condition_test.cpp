@@ -1,6 +1,8 @@
 // What a user reads: the condition GroupStarted, and how often it is written.
 #include "test/reconcilers/gang/group_scheduling_support.h"
 
+namespace group_scheduling_condition_test {
+
 using namespace muster;
 using namespace muster::test;
 
@@ -173,3 +175,5 @@ TEST_CASE("condition: it speaks of the run that is under way") {
   cluster.settle();
   CHECK(contains(cluster.condition(), "False WaitingForPods: 0 of 5"));
 }
+
+}  // namespace group_scheduling_condition_test

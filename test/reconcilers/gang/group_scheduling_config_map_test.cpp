@@ -2,6 +2,8 @@
 // stranger's, and restored when somebody deletes it.
 #include "test/reconcilers/gang/group_scheduling_support.h"
 
+namespace group_scheduling_config_map_test {
+
 using namespace muster;
 using namespace muster::reconcilers;
 using namespace muster::test;
@@ -244,3 +246,5 @@ TEST_CASE("group: changes of a ConfigMap concern the owners that its name may be
   CHECK(ask("-group-scheduling").empty());
   CHECK(ask("something").empty());
 }
+
+}  // namespace group_scheduling_config_map_test

@@ -1,6 +1,8 @@
 // When a group is complete: the rows of the KEP's review that are about counting.
 #include "test/reconcilers/gang/group_scheduling_support.h"
 
+namespace group_scheduling_count_test {
+
 using namespace muster;
 using namespace muster::reconcilers;
 using namespace muster::test;
@@ -295,3 +297,5 @@ TEST_CASE("group: another controller's gang is left alone") {
   cluster.settle();
   CHECK(cluster.started() == cluster.line());
 }
+
+}  // namespace group_scheduling_count_test

@@ -1,6 +1,8 @@
 // The deadline of a run, and what becomes of an owner whose time is over.
 #include "test/reconcilers/gang/group_scheduling_support.h"
 
+namespace group_scheduling_deadline_test {
+
 using namespace muster;
 using namespace muster::reconcilers;
 using namespace muster::test;
@@ -243,3 +245,5 @@ TEST_CASE("group: a suspended Job at rest loses its startTime so that it may get
     if (row.cleared) CHECK_FALSE(cluster.get(kJobs, "train")["status"].contains("startTime"));
   }
 }
+
+}  // namespace group_scheduling_deadline_test

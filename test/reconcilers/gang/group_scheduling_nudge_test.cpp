@@ -3,6 +3,8 @@
 
 #include "test/reconcilers/gang/group_scheduling_support.h"
 
+namespace group_scheduling_nudge_test {
+
 using namespace muster;
 using namespace muster::reconcilers;
 using namespace muster::test;
@@ -109,3 +111,5 @@ TEST_CASE("nudge: pods of an expired run hear of it only if they outlive their o
   CHECK(cluster.settle() == Texts{"status pods/train-0-x"});
   CHECK(nudge_of(cluster, pods[0]).starts_with("expired 1 "));
 }
+
+}  // namespace group_scheduling_nudge_test

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace group_scheduling_text_test {
+
 using namespace muster;
 using namespace muster::reconcilers;
 
@@ -24,3 +26,5 @@ TEST_CASE("gang texts: a message of another form has no time") {
     CHECK(read.missing.empty());
   }
 }
+
+}  // namespace group_scheduling_text_test

@@ -7,6 +7,8 @@
 #include "test/reconcilers/job/job_vectors.h"
 #include "test/support/vectors.h"
 
+namespace job_kinds_vectors_test {
+
 using namespace muster;
 using nlohmann::json;
 
@@ -59,3 +61,5 @@ TEST_SUITE("vectors") {
     CHECK(seen.size() == described_kinds().size());
   }
 }
+
+}  // namespace job_kinds_vectors_test

@@ -7,6 +7,8 @@
 
 #include "test/reconcilers/job/job_cluster.h"
 
+namespace job_workload_standing_test {
+
 using namespace muster;
 using namespace muster::test;
 
@@ -244,3 +246,5 @@ TEST_CASE("a JobSet that leaves the queues keeps its quota as long as one of its
   cluster.settle(key);
   CHECK(cluster.list(kWorkloads).empty());
 }
+
+}  // namespace job_workload_standing_test

@@ -8,6 +8,8 @@
 #include "jobs/queued_job.h"
 #include "test/reconcilers/job/job_cluster.h"
 
+namespace job_workload_test {
+
 using namespace muster;
 using namespace muster::test;
 
@@ -343,3 +345,5 @@ TEST_CASE("a job waits for its priority class and is told which one") {
   CHECK(cluster.settle(kTrain).size() == 1);
   CHECK(cluster.list(kWorkloads)[0]["spec"]["priority"] == 7);
 }
+
+}  // namespace job_workload_test

@@ -5,6 +5,8 @@
 #include "test/reconcilers/job/job_vectors.h"
 #include "test/support/vectors.h"
 
+namespace job_workload_vectors_test {
+
 using namespace muster;
 using nlohmann::json;
 
@@ -17,3 +19,5 @@ TEST_SUITE("vectors") {
     }
   }
 }
+
+}  // namespace job_workload_vectors_test

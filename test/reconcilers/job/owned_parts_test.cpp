@@ -7,6 +7,8 @@
 #include "reconcilers/job/job_workload_standing.h"
 #include "test/reconcilers/job/job_cluster.h"
 
+namespace owned_parts_test {
+
 using namespace muster;
 using namespace muster::test;
 
@@ -140,3 +142,5 @@ TEST_CASE("thousands of parts that request nothing cost no more than a hundred, 
   CHECK(whole.job_runs("part-1100"));
   CHECK_FALSE(whole.job_runs("part-1101"));
 }
+
+}  // namespace owned_parts_test

@@ -5,6 +5,8 @@
 #include "reconcilers/job/job_workload.h"
 #include "test/reconcilers/job/job_cluster.h"
 
+namespace prebuilt_test {
+
 using namespace muster;
 using namespace muster::test;
 
@@ -83,3 +85,5 @@ TEST_CASE("prebuilt: one that another job controls is told on the job") {
   CHECK(cluster.note_of("PrebuiltWorkloadTaken").starts_with("Warning: Workload team-a/mine belongs to Job other"));
   CHECK_FALSE(cluster.state.workload("team-a", "mine")->finished());
 }
+
+}  // namespace prebuilt_test

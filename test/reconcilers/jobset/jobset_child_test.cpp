@@ -6,6 +6,8 @@
 
 #include "test/reconcilers/jobset/jobset_cluster.h"
 
+namespace jobset_child_test {
+
 using namespace muster;
 using namespace muster::reconcilers;
 using namespace muster::test;
@@ -91,3 +93,5 @@ TEST_CASE("jobset child: a resumed Job is patched no more than it needs") {
   const JobPtr job = read_job({{"metadata", {{"name", "train-driver-0"}, {"resourceVersion", "7"}}}});
   CHECK(resume_patch(*job, jobset->replicated_jobs[0]) == json{{"spec", {{"suspend", false}}}});
 }
+
+}  // namespace jobset_child_test

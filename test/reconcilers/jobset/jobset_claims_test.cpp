@@ -7,6 +7,8 @@
 #include "api/meta/constants.h"
 #include "test/reconcilers/jobset/jobset_cluster.h"
 
+namespace jobset_claims_test {
+
 using namespace muster;
 using namespace muster::reconcilers;
 using namespace muster::test;
@@ -138,3 +140,5 @@ TEST_CASE("jobset claims: a finished JobSet makes none") {
   cluster.vanish(kPersistentVolumeClaims, "data-train");
   CHECK(cluster.settle().empty());
 }
+
+}  // namespace jobset_claims_test

@@ -6,6 +6,8 @@
 
 #include "api/codec/json.h"
 
+namespace jobset_crd_test {
+
 using namespace muster;
 using namespace muster::reconcilers;
 using nlohmann::json;
@@ -237,3 +239,5 @@ TEST_CASE("jobset crd: a foreign one that replaces muster's own is told to its o
   own["metadata"]["labels"] = {{"app.kubernetes.io/name", "muster"}};
   CHECK(plan_for(own, settings).events.empty());
 }
+
+}  // namespace jobset_crd_test

@@ -6,6 +6,8 @@
 #include "reconcilers/jobset/jobset.h"
 #include "test/reconcilers/jobset/running_jobset.h"
 
+namespace jobset_end_test {
+
 using namespace muster;
 using namespace muster::reconcilers;
 using namespace std::chrono_literals;
@@ -94,3 +96,5 @@ TEST_CASE("jobset: its end is measured once") {
                                      .jobset = "train"});
   }
 }
+
+}  // namespace jobset_end_test

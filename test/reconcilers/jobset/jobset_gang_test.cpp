@@ -8,6 +8,8 @@
 #include "jobs/group_scheduling.h"
 #include "test/reconcilers/jobset/jobset_cluster.h"
 
+namespace jobset_gang_test {
+
 using namespace muster;
 using namespace muster::test;
 
@@ -137,3 +139,5 @@ TEST_CASE("jobset gang: a Job that failed late is made anew when the JobSet has 
   CHECK(cluster.settle() == Texts{"create jobs/train-workers-1"});
   CHECK(read_job(cluster.get(kJobs, "train-workers-1"))->barrier->epoch == "epoch-2");
 }
+
+}  // namespace jobset_gang_test

@@ -8,6 +8,8 @@
 #include "reconcilers/jobset/jobset.h"
 #include "test/reconcilers/jobset/running_jobset.h"
 
+namespace jobset_in_place_test {
+
 using namespace muster;
 using namespace muster::reconcilers;
 using muster::test::controlled_by;
@@ -278,3 +280,5 @@ TEST_CASE("in-place restart: a pod is news for its JobSet") {
   jobset_reconciler.requests_for(cluster.state, pod, keys);
   CHECK(keys == std::vector<ObjectKey>{{&kJobSets, test::kNs, "train"}});
 }
+
+}  // namespace jobset_in_place_test

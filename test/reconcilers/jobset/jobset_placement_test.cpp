@@ -11,6 +11,8 @@
 #include "reconcilers/jobset/jobset_child.h"
 #include "test/reconcilers/jobset/jobset_cluster.h"
 
+namespace jobset_placement_test {
+
 using namespace muster;
 using namespace muster::reconcilers;
 using namespace muster::test;
@@ -167,3 +169,5 @@ TEST_CASE("jobset placement: a template of any shape is left as it is") {
     CHECK(pod_template == before);
   }
 }
+
+}  // namespace jobset_placement_test

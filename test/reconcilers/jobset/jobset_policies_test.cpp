@@ -6,6 +6,8 @@
 
 #include "api/meta/constants.h"
 
+namespace jobset_policies_test {
+
 using namespace muster;
 using namespace muster::reconcilers;
 using nlohmann::json;
@@ -182,3 +184,5 @@ TEST_CASE("jobset policies: when as many Jobs have succeeded as are asked for") 
     CHECK(has_succeeded(*jobset_with(row.spec), succeeded) == row.expected);
   }
 }
+
+}  // namespace jobset_policies_test

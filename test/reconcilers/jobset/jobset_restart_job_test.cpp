@@ -7,6 +7,8 @@
 #include "reconcilers/jobset/jobset_attempt.h"
 #include "test/reconcilers/jobset/jobset_cluster.h"
 
+namespace jobset_restart_job_test {
+
 using namespace muster;
 using namespace muster::reconcilers;
 using namespace muster::test;
@@ -232,3 +234,5 @@ TEST_CASE("jobset restart of one job: counts in the status that are no counts do
   const json written = to_json(jobset->status);
   CHECK(written["replicatedJobsStatus"][0]["jobRestarts"] == json{0, 0, 2147483647, 9});
 }
+
+}  // namespace jobset_restart_job_test

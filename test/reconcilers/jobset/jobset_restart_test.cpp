@@ -7,6 +7,8 @@
 #include "reconcilers/jobset/jobset.h"
 #include "test/reconcilers/jobset/running_jobset.h"
 
+namespace jobset_restart_test {
+
 using namespace muster;
 using namespace std::chrono_literals;
 using namespace muster::test;
@@ -120,3 +122,5 @@ TEST_CASE("jobset: a second restart before the first is over keeps the time of t
   CHECK(condition()["lastTransitionTime"] == first["lastTransitionTime"]);
   CHECK(condition()["message"] != first["message"]);
 }
+
+}  // namespace jobset_restart_test

@@ -5,6 +5,8 @@
 
 #include "test/reconcilers/jobset/jobset_cluster.h"
 
+namespace jobset_startup_test {
+
 using namespace muster;
 using namespace muster::test;
 
@@ -224,3 +226,5 @@ TEST_CASE("jobset startup: Jobs that are being deleted are neither suspended nor
     CHECK(std::count(texts.begin(), texts.end(), "patch jobs/train-workers-0") == 1);
   }
 }
+
+}  // namespace jobset_startup_test

@@ -6,6 +6,8 @@
 
 #include "test/reconcilers/jobset/jobset_cluster.h"
 
+namespace jobset_status_test {
+
 using namespace muster;
 using namespace muster::reconcilers;
 using namespace std::chrono_literals;
@@ -170,3 +172,5 @@ TEST_CASE("jobset status: a Job that cannot run is told within two seconds") {
   }
   CHECK(cluster.now().wall <= TimePoint(1'767'268'800s) + 1h + 2s);
 }
+
+}  // namespace jobset_status_test

@@ -5,6 +5,8 @@
 
 #include "test/reconcilers/jobset/running_jobset.h"
 
+namespace jobset_tampering_test {
+
 using namespace muster;
 using namespace muster::reconcilers;
 using namespace muster::test;
@@ -70,3 +72,5 @@ TEST_CASE("jobset: Jobs that the JobSet does not ask for are deleted") {
     }
   }
 }
+
+}  // namespace jobset_tampering_test

@@ -8,6 +8,8 @@
 #include "manifests/names.h"
 #include "test/reconcilers/jobset/running_jobset.h"
 
+namespace jobset_test {
+
 using namespace muster;
 using namespace muster::reconcilers;
 using namespace std::chrono_literals;
@@ -306,3 +308,5 @@ TEST_CASE("jobset: one Job that is refused does not hold back the others or the 
   }
   CHECK(cluster.counts("workers") == "active=1 ready=1");
 }
+
+}  // namespace jobset_test

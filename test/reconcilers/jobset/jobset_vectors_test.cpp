@@ -9,6 +9,8 @@
 #include "reconcilers/jobset/jobset_child.h"
 #include "test/support/vectors.h"
 
+namespace jobset_vectors_test {
+
 using namespace muster;
 using nlohmann::json;
 
@@ -61,3 +63,5 @@ TEST_SUITE("vectors") {
     }
   }
 }
+
+}  // namespace jobset_vectors_test

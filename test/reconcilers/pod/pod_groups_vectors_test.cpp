@@ -20,6 +20,8 @@
 #include "test/reconcilers/pod/pod_vectors.h"
 #include "test/support/vectors.h"
 
+namespace pod_groups_vectors_test {
+
 using namespace muster;
 using namespace muster::reconcilers;
 using namespace muster::test;
@@ -267,3 +269,5 @@ TEST_SUITE("vectors") {
     CHECK(seen == std::set<std::string>{"construct", "reconcile", "roleHash", "start", "status", "stop"});
   }
 }
+
+}  // namespace pod_groups_vectors_test

@@ -2,6 +2,8 @@
 
 #include "test/reconcilers/queues/queue_cluster.h"
 
+namespace queues_test {
+
 using namespace muster;
 using namespace muster::reconcilers;
 using namespace muster::test;
@@ -292,3 +294,5 @@ TEST_CASE("objects that were made without the finalizer get it") {
     CHECK(cluster.get(*type, name)["metadata"]["finalizers"] == json{"example.com/mine", kInUse});
   }
 }
+
+}  // namespace queues_test

@@ -8,6 +8,8 @@
 #include "state/scheduler_driver.h"
 #include "test/reconcilers/queues/queue_cluster.h"
 
+namespace weighted_share_test {
+
 using namespace muster;
 using namespace muster::reconcilers;
 using namespace muster::test;
@@ -112,3 +114,5 @@ TEST_CASE("shares: without fair sharing none is shown, and one that is there is 
   REQUIRE(plan.writes.size() == 1);
   CHECK(plan.writes[0].body["status"] == json{{"fairSharing", nullptr}});
 }
+
+}  // namespace weighted_share_test

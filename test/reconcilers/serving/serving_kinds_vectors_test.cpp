@@ -18,6 +18,8 @@
 #include "test/reconcilers/pod/pod_vectors.h"
 #include "test/support/vectors.h"
 
+namespace serving_kinds_vectors_test {
+
 using namespace muster;
 using namespace muster::reconcilers;
 using namespace muster::test;
@@ -154,3 +156,5 @@ TEST_SUITE("vectors") {
     CHECK(seen == std::map<std::string, int>{{"podReconcile", 8}, {"reconcile", 55}});
   }
 }
+
+}  // namespace serving_kinds_vectors_test

@@ -7,6 +7,8 @@
 #include "reconcilers/serving/serving_set.h"
 #include "test/reconcilers/pod/pod_vectors.h"
 
+namespace serving_set_test {
+
 using namespace muster;
 using namespace muster::reconcilers;
 using namespace muster::test;
@@ -267,3 +269,5 @@ TEST_CASE("serving sets: a set that another object has made, or that is evicted 
   cluster.settle_all();
   CHECK(cluster.reserved() == "False PendingEvaluation");
 }
+
+}  // namespace serving_set_test

@@ -8,6 +8,8 @@
 #include "manifests/api_services.h"
 #include "reconcilers/webhooks/webhook_config_reconciler.h"
 
+namespace api_service_test {
+
 using namespace muster;
 using namespace muster::reconcilers;
 using namespace std::chrono_literals;
@@ -99,3 +101,5 @@ TEST_CASE("APIService: where the visibility API is not aggregated the keeper wri
   keeper.issue_bundle("PEM");
   CHECK(keeper.plan(nullptr, Now{}).empty());
 }
+
+}  // namespace api_service_test

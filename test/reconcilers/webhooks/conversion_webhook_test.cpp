@@ -6,6 +6,8 @@
 
 #include "base/encoding.h"
 
+namespace conversion_webhook_test {
+
 using namespace muster;
 using namespace muster::reconcilers;
 using nlohmann::json;
@@ -108,3 +110,5 @@ TEST_CASE("conversion webhook: the bundle is read back as PEM and a missing one 
   CHECK(conversion_bundles_of(definition(by_webhook(service()))) == Bundles{""});
   CHECK(conversion_bundles_of(definition({{"strategy", "None"}})) == Bundles{""});
 }
+
+}  // namespace conversion_webhook_test

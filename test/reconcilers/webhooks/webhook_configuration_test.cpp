@@ -7,6 +7,8 @@
 
 #include "base/encoding.h"
 
+namespace webhook_configuration_test {
+
 using namespace muster;
 using namespace muster::reconcilers;
 using nlohmann::json;
@@ -104,3 +106,5 @@ TEST_CASE("webhook configuration: bundles are told apart and none is one of them
   CHECK(ca_bundles_of(live) == std::vector<std::string>{"", "A"});
   CHECK(ca_bundles_of(nullptr).empty());
 }
+
+}  // namespace webhook_configuration_test

@@ -1,6 +1,8 @@
 // Every way into deactivation, back out of it, and what becomes of who stays there.
 #include "test/reconcilers/queues/queue_cluster.h"
 
+namespace deactivation_test {
+
 using namespace muster;
 using namespace muster::test;
 using std::chrono::hours;
@@ -95,3 +97,5 @@ TEST_CASE("a job that muster has deactivated is deleted after its time and one t
     CHECK(cluster.get(kJobs, "train").is_null() == by_muster);
   }
 }
+
+}  // namespace deactivation_test

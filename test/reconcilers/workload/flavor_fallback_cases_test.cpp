@@ -3,6 +3,8 @@
 
 #include "test/reconcilers/workload/fallback_cluster.h"
 
+namespace flavor_fallback_cases_test {
+
 using namespace muster;
 using namespace muster::test;
 
@@ -130,3 +132,5 @@ TEST_CASE("flavor fallback: a user who deactivates a Workload stops the clock an
   cluster.admit({{"cpu", "spot"}});
   CHECK(cluster.wakes_in() == minutes(15));
 }
+
+}  // namespace flavor_fallback_cases_test

@@ -4,6 +4,8 @@
 
 #include "test/reconcilers/workload/fallback_cluster.h"
 
+namespace flavor_fallback_test {
+
 using namespace muster;
 using namespace muster::reconcilers;
 using namespace muster::test;
@@ -344,3 +346,5 @@ TEST_CASE("flavor fallback: stamps from another age do no harm") {
   attempt.used_seconds = 7;
   CHECK(time_left(attempt, minutes(5), now) == minutes(5) - seconds(7));
 }
+
+}  // namespace flavor_fallback_test

@@ -7,6 +7,8 @@
 
 #include "test/support/vectors.h"
 
+namespace life_of_a_workload_test {
+
 using namespace muster;
 
 namespace {
@@ -72,3 +74,5 @@ TEST_CASE("the life of a Workload leaves out no reason that muster writes") {
   }
   CHECK(count > 30);
 }
+
+}  // namespace life_of_a_workload_test

@@ -6,6 +6,8 @@
 #include "api/kinds/kind_description.h"
 #include "reconcilers/workload/workload.h"
 
+namespace workload_requests_test {
+
 using namespace muster;
 using namespace muster::reconcilers;
 using nlohmann::json;
@@ -37,3 +39,5 @@ TEST_CASE("workload: the end of a job of any kind concerns its Workload, which t
     CHECK(to_text(keys[0]) == "workloads/team-a/job-train");
   }
 }
+
+}  // namespace workload_requests_test

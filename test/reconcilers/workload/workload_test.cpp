@@ -4,6 +4,8 @@
 
 #include "test/reconcilers/queues/queue_cluster.h"
 
+namespace workload_test {
+
 using namespace muster;
 using namespace muster::reconcilers;
 using namespace muster::test;
@@ -273,3 +275,5 @@ TEST_CASE("finished Workloads and deactivated jobs are kept as long as they shal
   CHECK(cluster.settle() == Texts{"patch workloads/wl", "delete workloads/wl"});
   CHECK(cluster.get(kWorkloads, "wl").is_null());
 }
+
+}  // namespace workload_test

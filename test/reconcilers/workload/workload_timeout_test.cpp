@@ -4,6 +4,8 @@
 #include "reconcilers/workload/backoff.h"
 #include "test/reconcilers/queues/queue_cluster.h"
 
+namespace workload_timeout_test {
+
 using namespace muster;
 using namespace muster::reconcilers;
 using namespace muster::test;
@@ -168,3 +170,5 @@ TEST_CASE("Workloads that are evicted together do not come back together") {
   CHECK(to_time_point(state.requeue_at) >= now + seconds(601));
   CHECK(to_time_point(state.requeue_at) <= now + seconds(661));
 }
+
+}  // namespace workload_timeout_test

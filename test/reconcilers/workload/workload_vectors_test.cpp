@@ -8,6 +8,8 @@
 #include "reconcilers/workload/workload.h"
 #include "test/support/vectors.h"
 
+namespace workload_vectors_test {
+
 using namespace muster;
 using namespace muster::reconcilers;
 using nlohmann::json;
@@ -183,3 +185,5 @@ TEST_SUITE("vectors") {
     }
   }
 }
+
+}  // namespace workload_vectors_test

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+namespace history_recorder_test {
+
 using namespace muster;
 using namespace muster::runtime;
 using nlohmann::json;
@@ -39,3 +41,5 @@ TEST_CASE("history recorder: what the watches tell of Workloads goes in, and not
   CHECK(recorder.of(b).back().what == "Workload deleted");
   CHECK(recorder.bytes() > 0);
 }
+
+}  // namespace history_recorder_test

@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+namespace queue_lists_test {
+
 using namespace muster;
 using namespace muster::runtime;
 
@@ -86,3 +88,5 @@ TEST_CASE("shared snapshot: what is not synced is asked again at once") {
   CHECK(shared.get() == nullptr);
   CHECK(shared.get() != nullptr);
 }
+
+}  // namespace queue_lists_test

@@ -11,6 +11,8 @@
 
 #include "test/simulation/starts/starts_cluster.h"
 
+namespace start_recorder_test {
+
 using namespace muster;
 using namespace muster::runtime;
 using namespace muster::test;
@@ -145,3 +147,5 @@ TEST_CASE("start recorder: what throws costs the estimates and nothing else") {
       kDay, kQuick);
   CHECK(eventually([&] { return estimate_of(recorder, "second").has_value(); }));
 }
+
+}  // namespace start_recorder_test

@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+namespace usage_recorder_test {
+
 using namespace muster;
 using namespace muster::runtime;
 
@@ -51,3 +53,5 @@ TEST_CASE("usage recorder: a sample in each interval, and an end while it waits"
   while (samples_of(recorder) < 5 && system_clock().now().monotonic < end) std::this_thread::yield();
   CHECK(samples_of(recorder) >= 5);
 }
+
+}  // namespace usage_recorder_test

@@ -6,6 +6,8 @@
 
 #include "test/simulation/flavor_world.h"
 
+namespace idle_flavors_test {
+
 using namespace muster;
 using namespace muster::simulation;
 using namespace muster::test;
@@ -125,3 +127,5 @@ TEST_CASE_FIXTURE(Fixture, "idle flavors: a backoff, a deactivation and a stoppe
   pass(1h);
   CHECK(violations.empty());
 }
+
+}  // namespace idle_flavors_test

@@ -7,6 +7,8 @@
 #include "api/codec/json.h"
 #include "test/simulation/manifests.h"
 
+namespace invariants_test {
+
 using namespace muster;
 using namespace muster::simulation;
 using muster::test::job_key;
@@ -225,3 +227,5 @@ TEST_CASE_FIXTURE(Fixture, "invariants: what is left of an owner that has gone i
   REQUIRE(violations() == 1);
   CHECK(invariants.violations()[0].find(to_text(a)) != std::string::npos);
 }
+
+}  // namespace invariants_test

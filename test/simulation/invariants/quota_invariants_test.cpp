@@ -8,6 +8,8 @@
 #include "test/simulation/manifests.h"
 #include "test/simulation/queues.h"
 
+namespace quota_invariants_test {
+
 using namespace muster;
 using namespace muster::simulation;
 using namespace muster::test;
@@ -121,3 +123,5 @@ TEST_CASE_FIXTURE(Fixture, "quota invariants: quota that is given back while pod
   release("a", true);
   CHECK(violations.size() == 1);
 }
+
+}  // namespace quota_invariants_test

@@ -5,6 +5,8 @@
 
 #include "test/simulation/starts/replayed_day.h"
 
+namespace calibration_test {
+
 using namespace muster::test;
 
 namespace {
@@ -44,3 +46,5 @@ TEST_CASE("starts: with three courses the true start still lies in the range for
 TEST_CASE("starts: with six courses the true start still lies in the range for most of the jobs") {
   check_days({3}, 6, 0.65, 0.95);
 }
+
+}  // namespace calibration_test

@@ -5,6 +5,8 @@
 
 #include "test/simulation/starts/starts_cluster.h"
 
+namespace run_times_test {
+
 using namespace muster;
 using namespace muster::starts;
 using namespace muster::test;
@@ -144,3 +146,5 @@ TEST_CASE("run times: an annotation that cannot be read says nothing") {
   CHECK_FALSE(annotated_seconds({{"simulate.muster.batch/run-time", "soon"}}));
   CHECK_FALSE(annotated_seconds({}));
 }
+
+}  // namespace run_times_test

@@ -5,6 +5,8 @@
 
 #include "test/simulation/starts/starts_cluster.h"
 
+namespace start_estimator_test {
+
 using namespace muster;
 using namespace muster::test;
 
@@ -159,3 +161,5 @@ TEST_CASE("starts: work has a bound, and what it does not reach is beyond the ho
   CHECK(last->outcome == StartOutcome::kBeyondHorizon);
   CHECK(last->earliest > all.at);
 }
+
+}  // namespace start_estimator_test

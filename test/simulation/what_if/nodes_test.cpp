@@ -8,6 +8,8 @@
 #include "test/simulation/queues.h"
 #include "test/simulation/what_if/scenarios.h"
 
+namespace nodes_test {
+
 using namespace muster;
 using namespace muster::test;
 using namespace std::chrono_literals;
@@ -382,3 +384,5 @@ TEST_CASE("nodes: annotations that say half of it, or nonsense, are refused with
   CHECK(refused("3", "cpu=4;memory=16Gi") == "");
   CHECK(refused("0", "") == "");
 }
+
+}  // namespace nodes_test

@@ -4,6 +4,8 @@
 #include "test/simulation/queues.h"
 #include "test/simulation/what_if/scenarios.h"
 
+namespace partial_view_test {
+
 using namespace muster;
 using namespace muster::test;
 using nlohmann::json;
@@ -133,3 +135,5 @@ TEST_CASE("what-if: wrong annotations of others in a cluster are noted, and stop
                   "3 object(s) of the cluster have annotations of the simulation that are wrong and are left out") !=
         read->notes.end());
 }
+
+}  // namespace partial_view_test

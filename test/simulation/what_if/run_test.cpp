@@ -6,6 +6,8 @@
 #include "test/simulation/queues.h"
 #include "test/simulation/what_if/scenarios.h"
 
+namespace run_test {
+
 using namespace muster;
 using namespace muster::test;
 using namespace std::chrono_literals;
@@ -265,3 +267,5 @@ TEST_CASE("what-if: percentiles are those of the nearest rank") {
   std::vector<double> one = {7};
   CHECK(what_if::waits_of(one).p50 == 7);
 }
+
+}  // namespace run_test

@@ -10,6 +10,9 @@
 #include "simulation/world.h"
 #include "test/simulation/queues.h"
 #include "test/simulation/what_if/scenarios.h"
+#include "test/support/soak.h"
+
+namespace same_decisions_test {
 
 using namespace muster;
 using namespace muster::test;
@@ -119,7 +122,7 @@ TEST_CASE("what-if: two teams that borrow, reclaim and preempt do so as in the s
 }
 
 TEST_CASE("what-if: ten random days are decided as in the simulated cluster") {
-  for (uint64_t seed = 1; seed <= 10; ++seed) {
+  for (uint64_t seed = 1; seed <= seeds(10); ++seed) {
     what_if::Chance chance(seed);
     std::vector<TimedJob> jobs;
     for (int i = 0; i < 12; ++i) {
@@ -147,3 +150,5 @@ TEST_CASE("what-if: ten random days are decided as in the simulated cluster") {
     CHECK(admitted_first(world).size() == jobs.size());
   }
 }
+
+}  // namespace same_decisions_test

@@ -7,6 +7,8 @@
 #include "test/simulation/queues.h"
 #include "test/simulation/what_if/scenarios.h"
 
+namespace scenario_test {
+
 using namespace muster;
 using namespace muster::test;
 using namespace std::chrono_literals;
@@ -297,3 +299,5 @@ TEST_CASE("what-if: random arrivals have the distributions that are documented")
   other.seed = 10;
   CHECK(what_if::random_arrivals(other, shapes)[0].at != arrivals[0].at);
 }
+
+}  // namespace scenario_test

@@ -5,6 +5,8 @@
 
 #include <string>
 
+namespace traces_test {
+
 using namespace muster;
 using namespace muster::what_if;
 
@@ -113,3 +115,5 @@ TEST_CASE("traces: of Philly, what is no list of jobs is refused, and strange en
       "", "2017-10-07 01:12:00", attempt("2017-10-07 01:12:30", "2017-10-07 01:13:30", R"({"gpus": ["gpu0"]})"));
   CHECK(read_philly("[" + unnamed + "]", "lab").error().message.find("job 1: the id") == 0);
 }
+
+}  // namespace traces_test

@@ -8,10 +8,11 @@
 #include "test/reconcilers/queues/queue_cluster.h"
 #include "test/support/measurements.h"
 
+namespace measurements_test {
+
 using namespace muster;
 using namespace muster::state;
 using namespace muster::test;
-using muster::test::to_text;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
@@ -346,7 +347,7 @@ TEST_CASE("measurements: labels name only what the cluster has") {
     QueueSettings settings = cluster.settings.queues;
     row.edit(measurement, settings);
     complete(measurement, cluster.state, settings);
-    CHECK(to_text(measurement) == row.text);
+    CHECK(measured_line(measurement) == row.text);
   }
 }
 
@@ -386,3 +387,5 @@ TEST_CASE("measurements: series end with their queue and with the last one that 
   cluster.vanish(kLocalQueues, "lq");
   CHECK(ended(local) == Texts{"LocalQueueGone team-a/lq"});
 }
+
+}  // namespace measurements_test

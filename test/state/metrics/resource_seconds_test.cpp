@@ -10,6 +10,9 @@
 #include <sstream>
 
 #include "api/typed_object.h"
+#include "test/support/soak.h"
+
+namespace resource_seconds_test {
 
 using namespace muster;
 using namespace muster::state;
@@ -293,7 +296,7 @@ TEST_CASE("resource seconds: a state that was made again is counted on") {
 }
 
 TEST_CASE("resource seconds: any life is what a model adds up second by second") {
-  for (unsigned seed = 1; seed <= 20; ++seed) {
+  for (uint64_t seed = 1; seed <= test::seeds(20); ++seed) {
     CAPTURE(seed);
     std::mt19937 random(seed);
     const auto any = [&](int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); };
@@ -329,3 +332,5 @@ TEST_CASE("resource seconds: any life is what a model adds up second by second")
     }
   }
 }
+
+}  // namespace resource_seconds_test
