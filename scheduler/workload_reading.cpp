@@ -85,7 +85,7 @@ void read_start(const Workload& workload, WorkloadState::Holding& holding, Now n
   auto& start = holding.start;
   if (admitted == nullptr || !admitted->is_true()) return start.reset();
   if (start && start->stamp == admitted->last_transition) return;
-  const Duration age = std::max(now.wall - to_time_point(admitted->last_transition), Duration::zero());
+  const Duration age = std::max(time_between(to_time_point(admitted->last_transition), now.wall), Duration::zero());
   const MonotonicTime by_stamp = now.monotonic - age;
   if (start) {
     start->at = holding.assumed ? std::max(start->at, by_stamp) : by_stamp;

@@ -194,7 +194,7 @@ void SchedulerDriver::note_admission(const Workload& workload, Now now) {
   }
   AdmittedSince& known = admitted_since_[path_of(workload.meta)];
   if (known.uid == workload.meta.uid && known.stamp == admitted->last_transition) return;
-  const Duration age = std::max(now.wall - to_time_point(admitted->last_transition), Duration::zero());
+  const Duration age = std::max(time_between(to_time_point(admitted->last_transition), now.wall), Duration::zero());
   known = {.uid = workload.meta.uid, .stamp = admitted->last_transition, .since = now.monotonic - age};
 }
 
@@ -204,7 +204,8 @@ Duration SchedulerDriver::admitted_for(const Workload& workload, Now now) const 
   const auto known = admitted_since_.find(path_of(workload.meta));
   const bool seen = known != admitted_since_.end() && known->second.uid == workload.meta.uid &&
                     known->second.stamp == admitted->last_transition;
-  const Duration age = seen ? now.monotonic - known->second.since : now.wall - to_time_point(admitted->last_transition);
+  const Duration age =
+      seen ? now.monotonic - known->second.since : time_between(to_time_point(admitted->last_transition), now.wall);
   return std::max(age, Duration::zero());
 }
 

@@ -236,6 +236,15 @@ TimePoint to_time_point(Timestamp time) {
   return TimePoint(seconds(time.seconds) + nanoseconds(time.nanoseconds));
 }
 
+Duration time_between(TimePoint from, TimePoint to) {
+  // Halves cannot overflow.
+  const Duration half = to.time_since_epoch() / 2 - from.time_since_epoch() / 2;
+  constexpr Duration kMost = Duration::max() / 2;
+  if (half > kMost / 2) return kMost;
+  if (half < -kMost / 2) return -kMost;
+  return to - from;
+}
+
 Result<Timestamp> parse_rfc3339(std::string_view text) {
   return TimeReader(text, false).read();
 }

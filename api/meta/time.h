@@ -31,6 +31,8 @@ Timestamp to_timestamp(TimePoint time);
 Timestamp whole_seconds(TimePoint time);
 // The years 1677 to 2262 exactly; anything outside becomes the nearest end.
 TimePoint to_time_point(Timestamp time);
+// At most 146 years, also from a time that is not set, so that other times can be added to it.
+Duration time_between(TimePoint from, TimePoint to);
 
 // RFC 3339 with any fraction of a second, as Time is read: "2026-01-01T00:00:00Z".
 Result<Timestamp> parse_rfc3339(std::string_view text);

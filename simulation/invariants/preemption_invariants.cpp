@@ -76,7 +76,8 @@ void PreemptionInvariants::check_protection(const Workload& victim, const Worklo
   const Duration respected = preemptors.protection.limit.value_or((preemptors.protection.*kind).value_or(Duration(0)));
   const Duration length = std::min(protection_of(victim, its, kind), respected);
   const Condition* preempted = find_condition(victim.status.conditions, kPreemptedCondition);
-  const Duration by_stamps = to_time_point(preempted->last_transition) - to_time_point(admitted->last_transition);
+  const Duration by_stamps =
+      time_between(to_time_point(admitted->last_transition), to_time_point(preempted->last_transition));
   const Duration ran =
       seen == admitted_.end() ? by_stamps : std::max(by_stamps, timeline_.elapsed() - seen->second.at + kWay);
   // A clock that runs fast ends it early by as much as it runs fast.

@@ -9,7 +9,7 @@ namespace muster::starts {
 namespace {
 
 double seconds_since(Timestamp then, TimePoint now) {
-  return std::max(0.0, std::chrono::duration<double>(now - to_time_point(then)).count());
+  return std::max(0.0, std::chrono::duration<double>(time_between(to_time_point(then), now)).count());
 }
 
 }  // namespace
@@ -95,7 +95,7 @@ void PreparedScene::add(const scheduler::ListedClusterQueue& queue, const Worklo
     const Condition* admitted = find_condition(workload->status.conditions, kAdmittedCondition);
     if (admitted != nullptr && admitted->is_true()) member.gone = seconds_since(admitted->last_transition, now);
   } else if (const auto& requeue = workload->status.requeue_state; requeue && !requeue->requeue_at.is_zero()) {
-    member.comes_after = std::max<int64_t>(0, (to_time_point(requeue->requeue_at) - now).count());
+    member.comes_after = std::max<int64_t>(0, time_between(now, to_time_point(requeue->requeue_at)).count());
     if (member.comes_after > 0) member.workload = as_waiting(*workload);
   }
   members_.push_back(std::move(member));

@@ -68,7 +68,7 @@ Outcome<> ScenarioBuild::arrange_jobs() {
     const JobTraits& traits = traits_[i];
     Duration at = traits.arrival.value_or(Duration::zero());
     if (traits.arrival_time)
-      at = std::max<Duration>(to_time_point(*traits.arrival_time) - scenario.start, Duration::zero());
+      at = std::max<Duration>(time_between(scenario.start, to_time_point(*traits.arrival_time)), Duration::zero());
     if ((all += traits.copies) > kMostArrivals)
       return fail("there are more than " + std::to_string(kMostArrivals) + " jobs; use fewer copies");
     for (uint32_t copy = 0; copy < traits.copies; ++copy) {
@@ -84,7 +84,7 @@ Outcome<> ScenarioBuild::arrange_jobs() {
 std::optional<Duration> ScenarioBuild::left_of(const Workload& workload, Duration run_time) const {
   const Condition* admitted = find_condition(workload.status.conditions, kAdmittedCondition);
   if (admitted == nullptr || !admitted->is_true()) return run_time;
-  const Duration gone = read_.scenario.start - to_time_point(admitted->last_transition);
+  const Duration gone = time_between(to_time_point(admitted->last_transition), read_.scenario.start);
   return std::max<Duration>(run_time - std::max(gone, Duration::zero()), std::chrono::seconds(1));
 }
 

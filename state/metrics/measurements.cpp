@@ -10,8 +10,10 @@
 namespace muster::state {
 namespace {
 
+// 0 if a time is not set.
 double seconds_between(Timestamp from, Timestamp to) {
-  const Duration passed = to_time_point(to) - to_time_point(from);
+  if (from.is_zero() || to.is_zero()) return 0;
+  const Duration passed = time_between(to_time_point(from), to_time_point(to));
   return std::max(std::chrono::duration<double>(passed).count(), 0.0);
 }
 

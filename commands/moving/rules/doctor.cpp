@@ -100,7 +100,7 @@ void look_at_lease(const DoctorContext& context) {
   const auto renewed = parse_micro_time(lease->value("/spec/renewTime"_json_pointer, json()));
   if (!renewed) return;
   const TimePoint now = context.facts.server_now.value_or(context.facts.now);
-  const Duration since = now - to_time_point(*renewed);
+  const Duration since = time_between(to_time_point(*renewed), now);
   const Duration lasts = std::chrono::seconds(int_at(*lease, {"spec", "leaseDurationSeconds"}).value_or(15));
   if (since > lasts + kSkew)
     context.add(

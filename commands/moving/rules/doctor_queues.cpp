@@ -71,7 +71,7 @@ void look_at_workload(const DoctorContext& context, const json& workload) {
 void look_at_deletion(const DoctorContext& context, const json& object) {
   const auto since = parse_time(object.value("/metadata/deletionTimestamp"_json_pointer, json()));
   if (!since || since->is_zero()) return;
-  const Duration waits = context.facts.server_now.value_or(context.facts.now) - to_time_point(*since);
+  const Duration waits = time_between(to_time_point(*since), context.facts.server_now.value_or(context.facts.now));
   if (waits < kLong) return;
   std::string finalizers;
   for (const std::string& each : strings_at(object, {"metadata", "finalizers"}))

@@ -112,6 +112,15 @@ TEST_SUITE("time") {
     CHECK(to_timestamp(TimePoint::max()) == Timestamp{9'223'372'036, 854'775'807});
   }
 
+  TEST_CASE("the time between two instants is half of a Duration at most") {
+    const TimePoint now = to_time_point(*parse_rfc3339("2026-01-01T00:00:00Z")), unset = to_time_point(Timestamp());
+    CHECK(time_between(now, now + Duration(7)) == Duration(7));
+    CHECK(time_between(now + Duration(7), now) == Duration(-7));
+    CHECK(time_between(unset, now) == Duration::max() / 2);
+    CHECK(time_between(now, unset) == -Duration::max() / 2);
+    CHECK(time_between(TimePoint::min(), TimePoint::max()) == Duration::max() / 2);
+  }
+
   TEST_CASE("every duration that is printed is read back as itself") {
     for (const int64_t count : {int64_t{0}, int64_t{1}, int64_t{-1}, int64_t{999}, int64_t{1'500}, int64_t{-1'000'001},
                                 int64_t{60'000'000'000}, int64_t{3'661'000'000'001}, INT64_MAX, INT64_MIN}) {

@@ -189,8 +189,7 @@ class FakeCluster final : public kube::KubeApi {
     } else {
       next.merge_patch(body);
     }
-    const std::string_view version =
-        string_at(body.is_object() ? body : json::object(), {"metadata", "resourceVersion"});
+    const std::string version(body.is_object() ? string_at(body, {"metadata", "resourceVersion"}) : "");
     if (!version.empty() && version != string_at(found->second, {"metadata", "resourceVersion"})) return conflict(path);
     next["metadata"]["uid"] = found->second["metadata"]["uid"];
     put(path, next);

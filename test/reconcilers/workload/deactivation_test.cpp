@@ -17,6 +17,22 @@ json rejected_check() {
 
 }  // namespace
 
+// As in Kueue. muster took it for an admission of this moment, after each restart anew.
+TEST_CASE("an admission without a time is older than every maximum execution time") {
+  for (const bool has_time : {true, false}) {
+    CAPTURE(has_time);
+    QueueCluster cluster;
+    cluster.put_queues();
+    json status = cluster.admitted_status(minutes(6));
+    for (json& condition : status["conditions"]) {
+      if (!has_time && condition["type"] == "Admitted") condition.erase("lastTransitionTime");
+    }
+    cluster.put(kWorkloads, "wl", QueueCluster::workload({{"maximumExecutionTimeSeconds", 3600}}, status));
+    cluster.settle();
+    CHECK(cluster.get(kWorkloads, "wl")["spec"].value("active", true) == has_time);
+  }
+}
+
 TEST_CASE("whoever is deactivated for whatever reason can be reactivated and queues again") {
   struct Row {
     const char* name;

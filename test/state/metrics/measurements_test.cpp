@@ -230,6 +230,13 @@ TEST_CASE("measurements: admission after checks is measured with its write") {
   CHECK(to_texts(cluster.measurements) == Texts{"Admitted cq team-a/lq 120s", "ChecksPassed cq team-a/lq 40s"});
 }
 
+TEST_CASE("measurements: no time is counted from one that is not set") {
+  const auto before = read_workload({{"metadata", {{"namespace", "team-a"}, {"name", "wl"}}},
+                                     {"spec", {{"queueName", "lq"}, {"podSets", json::array()}}}});
+  const auto after = workload_with(with(kQueue, {condition("QuotaReserved", true, 5)}));
+  CHECK(to_texts(measurements_of(*before, after->status)) == Texts{"QuotaReserved cq team-a/lq"});
+}
+
 TEST_CASE("measurements: a job's readiness and end and the end of its eviction come from its own reconciler") {
   JobCluster cluster;
   const ObjectKey key{&kJobs, "team-a", "train"};
