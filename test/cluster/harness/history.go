@@ -110,32 +110,37 @@ func (h *history) take(object *unstructured.Unstructured, gone bool) {
 // resume begins a new watch after the last version: a busy API server can end a watch that is slow, and remembers what
 // came since. After a restart it does not remember the events that it had not sent yet, which are the last writes; a
 // list replaces them. It asks its clients to retry after five seconds, in which too many events would be lost, so the
-// first attempts here are short; a list of many objects can need more time.
+// question whether it answers again is asked often, and waits for a second at most.
 func (h *history) resume(ctx context.Context, kind schema.GroupVersionResource, last uint64) (watcher watch.Interface, err error) {
 	client := h.cluster.Dynamic.Resource(kind).Namespace(h.namespace)
+	list := func(limit time.Duration, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+		ctx, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		return client.List(ctx, options)
+	}
 	deadline := time.Now().Add(2 * time.Minute)
-	for limit := time.Second; ctx.Err() == nil && time.Now().Before(deadline); limit = min(2*limit, 30*time.Second) {
-		var list *unstructured.UnstructuredList
-		short, cancel := context.WithTimeout(ctx, limit)
-		list, err = client.List(short, metav1.ListOptions{})
-		cancel()
-		if err == nil {
-			from := strconv.FormatUint(last, 10)
-			if last == 0 {
-				from = list.GetResourceVersion()
-			}
-			watcher, err = client.Watch(ctx, metav1.ListOptions{ResourceVersion: from})
+	for ; ctx.Err() == nil && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if _, err = list(time.Second, metav1.ListOptions{Limit: 1}); err != nil {
+			continue
 		}
+		var all *unstructured.UnstructuredList
+		from := strconv.FormatUint(last, 10)
+		if last == 0 {
+			if all, err = list(time.Minute, metav1.ListOptions{}); err != nil {
+				continue
+			}
+			from = all.GetResourceVersion()
+		}
+		watcher, err = client.Watch(ctx, metav1.ListOptions{ResourceVersion: from})
 		if err == nil {
-			if last == 0 {
-				h.catchUpWith(list)
+			if all != nil {
+				h.catchUpWith(all)
 			}
 			return watcher, nil
 		}
 		if apierrors.IsResourceExpired(err) {
 			last = 0
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
 	return nil, fmt.Errorf("the watch of %s does not come back: %v", kind.Resource, err)
 }
