@@ -8,7 +8,9 @@
 namespace muster::starts {
 namespace {
 
+// 0 if it is not set.
 double seconds_since(Timestamp then, TimePoint now) {
+  if (then.is_zero()) return 0;
   return std::max(0.0, std::chrono::duration<double>(time_between(to_time_point(then), now)).count());
 }
 

@@ -84,6 +84,8 @@ Outcome<> ScenarioBuild::arrange_jobs() {
 std::optional<Duration> ScenarioBuild::left_of(const Workload& workload, Duration run_time) const {
   const Condition* admitted = find_condition(workload.status.conditions, kAdmittedCondition);
   if (admitted == nullptr || !admitted->is_true()) return run_time;
+  // That of a Workload which cannot be listed is not known.
+  if (admitted->last_transition.is_zero()) return run_time;
   const Duration gone = time_between(to_time_point(admitted->last_transition), read_.scenario.start);
   return std::max<Duration>(run_time - std::max(gone, Duration::zero()), std::chrono::seconds(1));
 }
