@@ -311,7 +311,7 @@ int FakeApiServer::connections() const {
 }
 
 bool eventually(const std::function<bool()>& ready) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (!ready()) {
     if (std::chrono::steady_clock::now() > deadline) return false;
     ::poll(nullptr, 0, 1);

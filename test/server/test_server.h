@@ -45,7 +45,7 @@ class RecordingEvents final : public server::ServerEventSink {
 
 // Waits for what the server will do by itself, such as forgetting a closed connection.
 inline bool eventually(const std::function<bool()>& condition) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (!condition()) {
     if (std::chrono::steady_clock::now() > deadline) return false;
     std::this_thread::yield();
