@@ -114,7 +114,7 @@ func (k killLeaders) checkGaps(t *testing.T, killed []time.Time, made []harness.
 	}
 	harness.Figure(t, "%d kills, %d Workloads: from a kill to the next admission %.1f s at the median, %.1f s at most",
 		k.kills, k.workloads, gaps[len(gaps)/2].Seconds(), gaps[len(gaps)-1].Seconds())
-	if worst := gaps[len(gaps)-1]; worst > harness.UnderLoad(k.within) {
+	if worst := gaps[len(gaps)-1]; worst > harness.Size(harness.UnderLoad(k.within), k.within) {
 		t.Errorf("%s from a kill to the next admission", worst)
 	}
 }

@@ -74,7 +74,7 @@ const char* chosen_scene() {
 TEST_CASE("lives: without a fault no invariant breaks") {
   uint64_t steps = 0;
   const std::clock_t begin = std::clock();
-  const uint64_t last = seeds(static_cast<uint64_t>(soak_size(static_cast<int>(kSeeds), 500)));
+  const uint64_t last = soak_seeds(static_cast<int>(kSeeds), 500);
   for (uint64_t seed = 1; seed <= last; ++seed) {
     for (const Life life : kLives) {
       const Scene scene{.life = life, .seed = seed};

@@ -113,7 +113,7 @@ class CrashPoints {
 }  // namespace
 
 TEST_CASE("crash points: at any write of an eviction or a restart no quota is lost and no orphan stays") {
-  const int points = static_cast<int>(seeds(static_cast<uint64_t>(soak_size(60, 1000))));
+  const int points = static_cast<int>(soak_seeds(60, 1000));
   uint64_t crashes = 0;
   Duration longest{};
   for (int seed = 1; seed <= points; ++seed) {

@@ -253,7 +253,7 @@ TEST_CASE("pod groups: muster killed at each write in turn forgets no success an
 }
 
 TEST_CASE("pod groups: in any order of creation, failure and replacement, with muster killed at any write, all end") {
-  const int runs = static_cast<int>(seeds(static_cast<uint64_t>(soak_size(20, 600))));
+  const int runs = static_cast<int>(soak_seeds(20, 600));
   uint64_t crashes = 0;
   for (int seed = 1; seed <= runs; ++seed) {
     INFO("seed ", seed);

@@ -24,4 +24,8 @@ inline uint64_t seeds(uint64_t all) {
   return kSanitized ? std::max<uint64_t>(all / 8, 1) : all;
 }
 
+inline uint64_t soak_seeds(int small, int full) {
+  return seeds(static_cast<uint64_t>(soak_size(small, full)));
+}
+
 }  // namespace muster::test

@@ -26,7 +26,7 @@ func Eventually(t testing.TB, within time.Duration, what string, condition func(
 }
 
 // UnderLoad is a limit of time on a machine that has other work too. It grows with the number of tasks for each core
-// (load average of the last minute), up to eightfold: `./check` passes beside `stress -c 6`.
+// (load average of the last minute), up to eightfold.
 func UnderLoad(limit time.Duration) time.Duration {
 	var tasks float64
 	text, err := os.ReadFile("/proc/loadavg")
