@@ -165,7 +165,18 @@ void EventRecorder::create(const EventRecord& record, std::stop_token stop) {
   request.method = "POST";
   request.path = collection_path(events(), event_namespace(record.event.regarding));
   request.body = to_text(event_body(record, options_));
-  tell(send(std::move(request), stop), EventOutcome::kCreated);
+  const auto answer = send(std::move(request), stop);
+  tell(answer, EventOutcome::kCreated);
+  if (!answer.ok() && namespace_gone(answer.error())) forget_namespace(event_namespace(record.event.regarding));
+}
+
+void EventRecorder::forget_namespace(const std::string& ns) {
+  size_t forgotten = 0;
+  {
+    const MutexLock lock(mutex_);
+    forgotten = std::erase_if(queue_, [&](const Waiting& each) { return event_namespace(each.event.regarding) == ns; });
+  }
+  for (; forgotten > 0; --forgotten) observer_.event_done(EventOutcome::kNamespaceGone, "");
 }
 
 void EventRecorder::patch(const EventRecord& record, std::stop_token stop) {

@@ -66,6 +66,9 @@ class EventRecorder {
   void handle(Waiting waiting, std::stop_token stop);
   void create(const EventRecord& record, std::stop_token stop);
   void patch(const EventRecord& record, std::stop_token stop);
+  // Drops what waits for a namespace that is gone: the API server takes its time to refuse each of them, and the Events
+  // of all other namespaces would wait behind them.
+  void forget_namespace(const std::string& ns) EXCLUDES(mutex_);
   KubeApi::Answer send(KubeRequest request, std::stop_token stop);
   // Waits until one more request may be sent. False: the end comes first.
   bool await_turn(std::stop_token stop);

@@ -190,6 +190,28 @@ TEST_CASE("what cannot be written is dropped and told with its reason") {
   }
 }
 
+TEST_CASE("the events of a namespace that is gone do not delay those of others") {
+  std::atomic<bool> all_wait = false;
+  TestRecorder test([&](const FakeRequest& request, FakeExchange& exchange) {
+    exchange.wait_for([&] { return all_wait.load(); });
+    if (request.path.find("team-a") == std::string::npos) return accept(request, exchange);
+    exchange.respond(404, status_body(404, "NotFound", "namespaces \"team-a\" not found"));
+  });
+  for (int i = 0; i < 200; ++i) test.record(event_about("job-" + std::to_string(i)));
+  ObjectEvent of_another = event_about("b");
+  of_another.regarding.ns = "team-b";
+  test.record(of_another);
+  all_wait = true;
+  REQUIRE(test.heard("created"));
+  REQUIRE(test.heard("namespace_gone", 200));
+  CHECK(test.server.requests().size() == 2);
+
+  // It is created again.
+  test.record(event_about("later"));
+  REQUIRE(test.heard("namespace_gone", 201));
+  CHECK(test.server.requests().size() == 3);
+}
+
 TEST_CASE("an event waits for an API server that does not answer but not for ever") {
   std::atomic<int> failures = 0;
   TestRecorder test([&](const FakeRequest& request, FakeExchange& exchange) {
