@@ -194,6 +194,7 @@ void MusterProcess::deliver(size_t index, uint64_t session, uint64_t up_to) {
       else
         around_.broke(event.error());
       feed.seen = change.version;
+      around_.heard(change);
     }
     feed.seen = up_to;
   }

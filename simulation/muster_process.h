@@ -69,6 +69,8 @@ class MusterProcess {
     std::function<void(const ObjectEvent&)> record;
     // muster failed over an object.
     std::function<void(const engine::Breakage&)> broke;
+    // A watch brings a change to muster.
+    std::function<void(const Change&)> heard;
   };
 
   explicit MusterProcess(Surroundings around);

@@ -128,6 +128,7 @@ void World::add_process(int replica) {
                                    bool heard) { return carry_out(replica, write, heard); },
       .record = [this](const ObjectEvent& event) { events_.push_back(event); },
       .broke = [this](const engine::Breakage& breakage) { invariants_.see_breakage(breakage); },
+      .heard = [this](const Change& change) { invariants_.see_heard(change); },
   }));
   MusterProcess& process = *processes_.back();
   process.start();

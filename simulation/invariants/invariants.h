@@ -49,6 +49,8 @@ class Invariants {
   void check_orphans();
   // While true, changes are muster's.
   void muster_writes(bool writes) { muster_writes_ = writes; }
+  // muster hears of a change.
+  void see_heard(const Change& change) { storms_.see_heard(change); }
   // Something happened that is no write: see WriteStorms.
   void note_disturbance() { storms_.note_disturbance(); }
   void clock_was_set() {

@@ -11,6 +11,8 @@ using nlohmann::json;
 
 constexpr size_t kQuietLength = 4;
 constexpr size_t kBusyLength = 8;
+// More changes by others are not on their way to muster at a time.
+constexpr size_t kMostRemembered = 10'000;
 
 // Fields that an administrator changes, and to which every Workload can have to react.
 bool is_queue_kind(const ResourceType& type) {
@@ -66,6 +68,8 @@ void WriteStorms::see(const Change& change, bool by_muster) {
   const ObjectKey key = key_of(*change.type, *change.after);
   if (!by_muster) {
     ++disturbances_;
+    by_others_.insert(change.version);
+    if (by_others_.size() > kMostRemembered) by_others_.erase(by_others_.begin());
     if (is_queue_kind(*change.type)) ++queue_changes_;
     histories_.erase(key);
     return;
@@ -80,6 +84,10 @@ void WriteStorms::see(const Change& change, bool by_muster) {
   if (history.reported) return;
   check_alternation(key, history);
   check_quiet(key, history);
+}
+
+void WriteStorms::see_heard(const Change& change) {
+  if (by_others_.contains(change.version)) ++disturbances_;
 }
 
 void WriteStorms::check_alternation(const ObjectKey& key, History& history) {

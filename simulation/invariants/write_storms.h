@@ -2,9 +2,9 @@
 //
 //   no alternation   of an object's last four values, all written by muster, the third is
 //                    not the first and the fourth not the second while nobody else wrote
-//                    anything; in a busy cluster the same of what matters to others (spec,
-//                    conditions), over eight values, while nobody else wrote this object or
-//                    a queue
+//                    anything, and muster heard of no such write; in a busy cluster the same
+//                    of what matters to others (spec, conditions), over eight values, while
+//                    nobody else wrote this object or a queue
 //   quiet            after the last write or fault that is not muster's, muster writes each
 //                    object a few times at most
 //
@@ -15,6 +15,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -32,6 +33,8 @@ class WriteStorms {
 
   // Of every change. `by_muster`: it is a write of muster's, or follows from one at once.
   void see(const Change& change, bool by_muster);
+  // A replica of muster hears of a change; what others did is news to it only then.
+  void see_heard(const Change& change);
   // A fault, a clock that was set, another leader: muster may have reason to write again.
   void note_disturbance() { ++disturbances_; }
 
@@ -52,7 +55,8 @@ class WriteStorms {
 
   Report report_;
   std::map<ObjectKey, History> histories_;
-  uint64_t disturbances_ = 0;  // counts what others did
+  std::set<uint64_t> by_others_;  // versions, of the last changes by others
+  uint64_t disturbances_ = 0;     // counts what others did, and when muster has heard of it
   uint64_t queue_changes_ = 0;
 };
 
