@@ -16,6 +16,12 @@ bool prints_exactly(const Quantity& q) {
   return size < 1e20 || (q.format() == Quantity::Format::kDecimalExponent && std::isfinite(size));
 }
 
+// Not so for a BinarySI amount that 1024 does not divide: it prints without a suffix ("7.8125Ki" is "8000"), and such a
+// text is read as DecimalSI ("8k").
+bool keeps_its_format(const Quantity& q, std::string_view printed) {
+  return q.format() != Quantity::Format::kBinarySI || printed.ends_with('i');
+}
+
 void check(std::string_view text) {
   const auto parsed = Quantity::parse(text);
   if (!parsed) {
@@ -27,7 +33,7 @@ void check(std::string_view text) {
   REQUIRE_THAT(!printed.empty());
   const auto again = Quantity::parse(printed);
   REQUIRE_THAT(again.ok());
-  REQUIRE_THAT(again->text() == printed || !prints_exactly(q));
+  REQUIRE_THAT(again->text() == printed || !keeps_its_format(q, printed) || !prints_exactly(q));
   REQUIRE_THAT(*again == q || !prints_exactly(q));
   REQUIRE_THAT((q.sign() < 0) == (q.saturating_milli_value() < 0));
   REQUIRE_THAT((q.sign() == 0) == (q.saturating_value() == 0));
