@@ -121,12 +121,11 @@ void explain_without_workload(const ExplainContext& context, const jobs::QueuedJ
   } else if (const std::string why = job.why_unreadable(); !why.empty()) {
     reply.say("InvalidPodSets", reply.subject() + " cannot be queued: " + why + ".");
     reply.change.push_back("Fix its pod templates; muster tries again when the job changes.");
-  } else if (!job.readable()) {
-    reply.say("OwnerNotQueued", reply.subject() + " does not run: it says that it is part of " +
-                                    std::string(meta.controller->kind) + " " + meta.controller->name +
+  } else if (const auto& owner = meta.controller; owner && !job.readable()) {
+    const std::string whole = std::string(owner->kind) + " " + std::string(owner->name);
+    reply.say("OwnerNotQueued", reply.subject() + " does not run: it says that it is part of " + whole +
                                     ", which does not exist or is in no queue.");
-    reply.change.push_back("Give " + std::string(meta.controller->kind) + " " + std::string(meta.controller->name) +
-                           " a queue, or set a queue on this job.");
+    reply.change.push_back("Give " + whole + " a queue, or set a queue on this job.");
   } else if (job.active()) {
     reply.say("Stopping", reply.subject() + " gets its Workload when its remaining pods are deleted.");
   } else if (!reconcilers::priority_of(making)) {

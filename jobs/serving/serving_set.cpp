@@ -54,11 +54,10 @@ std::string_view role_in_set(const DescribedJob& object, const QueuedPod& pod) {
   return pod.meta.annotation(kLeaderName).empty() ? "leader" : "worker";
 }
 
-bool is_outdated(const ServingSet& stateful_set, const QueuedPod& pod) {
-  if (stateful_set.update_revision.empty() || pod.meta.label(kRevisionHash) == stateful_set.update_revision)
-    return false;
+bool is_outdated(const ServingSet& set, const QueuedPod& pod) {
+  if (set.update_revision.empty() || pod.meta.label(kRevisionHash) == set.update_revision) return false;
   const auto index = whole_number<int32_t>(pod.meta.label(kStatefulSetPodIndex));
-  return index && *index >= stateful_set.partition;
+  return index && *index >= set.partition;
 }
 
 std::string serving_workload_name(const DescribedJob& object, int32_t group, const RuleSettings& settings) {

@@ -33,7 +33,7 @@ std::optional<int32_t> group_index_of(const QueuedPod& pod);
 // The pod set that such a pod is of: "main", "leader" or "worker".
 std::string_view role_in_set(const DescribedJob& object, const QueuedPod& pod);
 // The update replaces it, so it shall not start as it is.
-bool is_outdated(const ServingSet& stateful_set, const QueuedPod& pod);
+bool is_outdated(const ServingSet& set, const QueuedPod& pod);
 
 // The name of the Workload of a StatefulSet, or of one group of a LeaderWorkerSet.
 std::string serving_workload_name(const DescribedJob& object, int32_t group, const RuleSettings& settings);
