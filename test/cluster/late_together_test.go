@@ -71,7 +71,8 @@ func lateTogether(t *testing.T, count int, lease string, reviews load) {
 	cluster := harness.Connect(t)
 	cluster.EnsureMusterNamespace(t)
 	wire := cluster.Wire(t)
-	timeout := 5*time.Second + time.Duration(count)*20*time.Millisecond
+	// All of them are admitted before the first of them is late.
+	timeout := harness.UnderLoad(5*time.Second + time.Duration(count)*20*time.Millisecond).Round(time.Second)
 	muster := startQueueMuster(t, "--kubeconfig", wire.Kubeconfig, "--config", writeFile(t, "config.yaml",
 		"apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nclientConnection: {qps: -1, burst: 1}\n"+
 			"leaderElection: {leaderElect: true, "+lease+" resourceName: "+usualLease+"}\n"+
@@ -167,18 +168,27 @@ func awaitLate(t *testing.T, cluster *harness.Cluster, namespace string, count i
 func everyWorkload(t *testing.T, cluster *harness.Cluster, namespace, what string, count int, check func(*unstructured.Unstructured) error) {
 	t.Helper()
 	client := cluster.Dynamic.Resource(harness.Workloads).Namespace(namespace)
+	// A list of all is dear: not before the one that was not there yet has come to it.
+	behind := ""
 	harness.Eventually(t, 25*time.Minute, what, func() error {
+		if behind != "" {
+			workload, err := client.Get(context.Background(), behind, metav1.GetOptions{})
+			if err == nil {
+				err = check(workload)
+			}
+			if err != nil {
+				return err
+			}
+		}
 		list, err := client.List(context.Background(), metav1.ListOptions{})
 		if err != nil {
 			return err
 		}
 		for i := range list.Items {
-			if check(&list.Items[i]) == nil {
-				continue
+			if err := check(&list.Items[i]); err != nil {
+				behind = list.Items[i].GetName()
+				return err
 			}
-			// A list of all is dear: not before that one has come to it.
-			cluster.AwaitWorkload(t, namespace, list.Items[i].GetName(), what, check)
-			return fmt.Errorf("%s was the last that was waited for", list.Items[i].GetName())
 		}
 		if len(list.Items) != count {
 			return fmt.Errorf("there are %d Workloads, not %d", len(list.Items), count)

@@ -24,7 +24,9 @@ func TestSoakLeadersAreKilledFiftyTimes(t *testing.T) {
 	if !harness.Soak() {
 		t.Skip("takes a quarter of an hour: set MUSTER_SOAK")
 	}
-	killLeaders{kills: 50, workloads: 10_000, lease: 15 * time.Second, within: 17 * time.Second, config: func(lease string) string {
+	// The lease; up to 2.4 s until a follower has seen its last renewal (retryPeriod with jitter); up to 3 s until the
+	// watches of the new leader have proved that they are current.
+	killLeaders{kills: 50, workloads: 10_000, lease: 15 * time.Second, within: 21 * time.Second, config: func(lease string) string {
 		return writeFile(t, "config.yaml", "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"+
 			"leaderElection: {leaderElect: true, resourceName: "+lease+"}\n")
 	}}.run(t)
