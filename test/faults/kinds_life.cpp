@@ -143,18 +143,31 @@ json pod_of_group(const std::string& group, int number, const char* priority, in
   return pod;
 }
 
+// Whether what it is a part of is gone, at any level: then the garbage collector will delete it.
+bool is_left_over(const ApiServer& server, const json& object) {
+  const auto owner = controller_of(object);
+  if (!owner) return false;
+  if (!server.exists(owner->uid)) return true;
+  for (const ResourceType* type : {&kJobs, &kJobSets}) {
+    for (const ObjectPtr& each : server.list(*type)) {
+      if (string_at(*each, {"metadata", "uid"}) == owner->uid) return is_left_over(server, *each);
+    }
+  }
+  return false;
+}
+
 // Pods of those that are gone have a while to end.
 std::string more_than_quota(World& world, int64_t cpus) {
-  int64_t used = 0;
+  std::vector<ObjectPtr> running;
   for (const ObjectPtr& object : world.api_server().list(kPods)) {
     const QueuedPodPtr pod = read_queued_pod(*object);
-    const auto owner = controller_of(*object);
-    if (pod->gated() || pod->terminated() || pod->meta.deleting) continue;
-    if (owner && !world.api_server().exists(owner->uid)) continue;
-    ++used;
+    if (!pod->gated() && !pod->terminated() && !pod->meta.deleting) running.push_back(object);
   }
-  return used > cpus
-             ? "quota: " + std::to_string(used) + " pods of 1 cpu can run, and the quota is " + std::to_string(cpus)
+  if (static_cast<int64_t>(running.size()) <= cpus) return "";
+  std::erase_if(running, [&](const ObjectPtr& pod) { return is_left_over(world.api_server(), *pod); });
+  return static_cast<int64_t>(running.size()) > cpus
+             ? "quota: " + std::to_string(running.size()) + " pods of 1 cpu can run, and the quota is " +
+                   std::to_string(cpus)
              : "";
 }
 
