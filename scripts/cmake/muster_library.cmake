@@ -7,7 +7,11 @@ elseif(MUSTER_SANITIZE STREQUAL "thread")
 endif()
 
 function(muster_warnings target)
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wimplicit-fallthrough -Werror)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wimplicit-fallthrough)
+  # The fuzzers' compiler warns of other things, which are no reason not to fuzz.
+  if(NOT MUSTER_FUZZ)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
   if(MUSTER_SANITIZE)
     target_compile_options(${target} PRIVATE ${muster_sanitizers} -fno-omit-frame-pointer)
     target_link_options(${target} PRIVATE ${muster_sanitizers})
