@@ -206,10 +206,25 @@ TEST_CASE("the events of a namespace that is gone do not delay those of others")
   REQUIRE(test.heard("namespace_gone", 200));
   CHECK(test.server.requests().size() == 2);
 
-  // It is created again.
+  // A namespace of this name can be created again, so later events are tried.
   test.record(event_about("later"));
   REQUIRE(test.heard("namespace_gone", 201));
   CHECK(test.server.requests().size() == 3);
+}
+
+TEST_CASE("a proxy that answers 404 costs one event, and not those of the whole namespace") {
+  std::atomic<bool> all_wait = false;
+  std::atomic<int> pages = 1;
+  TestRecorder test([&](const FakeRequest& request, FakeExchange& exchange) {
+    exchange.wait_for([&] { return all_wait.load(); });
+    if (pages-- > 0) return exchange.respond_text(404, "<html>not found</html>");
+    accept(request, exchange);
+  });
+  for (int i = 0; i < 3; ++i) test.record(event_about("job-" + std::to_string(i)));
+  all_wait = true;
+  REQUIRE(test.heard("created", 2));
+  CHECK(test.server.requests().size() == 3);
+  CHECK(test.observer.count("event: namespace_gone") == 0);
 }
 
 TEST_CASE("an event waits for an API server that does not answer but not for ever") {
