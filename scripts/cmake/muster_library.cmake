@@ -8,7 +8,7 @@ endif()
 
 function(muster_warnings target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wimplicit-fallthrough)
-  # The fuzzers' compiler warns of other things, which are no reason not to fuzz.
+  # Clang has warnings of its own. They do not stop the build of the fuzzers.
   if(NOT MUSTER_FUZZ)
     target_compile_options(${target} PRIVATE -Werror)
   endif()
