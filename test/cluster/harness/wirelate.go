@@ -27,8 +27,9 @@ type LateWrite struct {
 	Code    int           // the API server's answer
 	Answer  string
 
-	request *http.Request
-	body    []byte
+	request      *http.Request
+	body         []byte
+	began, ended time.Time // while the sender waited; not ended: zero
 }
 
 // HoldWrites holds back the writes that `wants` names, until DeliverLate; nil: none from now on.
@@ -60,16 +61,49 @@ func (w *Wire) Holding() (count int) {
 	return count
 }
 
-// hold keeps a write that is to be late. The body that is read to know it is put back.
+// MostHeld is the largest number of them that had a sender at one time, each since at least `settled`: a sender closes
+// its connection before it sends again, but the proxy can see the two in the other order.
+func (w *Wire) MostHeld(settled time.Duration) (most int) {
+	w.late.mutex.Lock()
+	defer w.late.mutex.Unlock()
+	now := time.Now()
+	for _, one := range w.late.held {
+		at, count := one.began.Add(settled), 0
+		for _, other := range w.late.held {
+			if !other.began.Add(settled).After(at) && (other.ended.IsZero() || other.ended.After(at)) {
+				count++
+			}
+		}
+		if !at.After(now) {
+			most = max(most, count)
+		}
+	}
+	return most
+}
+
+// hold keeps a write that is to be late until its sender has gone. False: the write is not to be late. The body that
+// is read to know it is put back.
 func (l *lateWrites) hold(request *http.Request) bool {
+	write := l.keep(request)
+	if write == nil {
+		return false
+	}
+	<-request.Context().Done()
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	write.ended = time.Now()
+	return true
+}
+
+func (l *lateWrites) keep(request *http.Request) *LateWrite {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	if l.wants == nil {
-		return false
+		return nil
 	}
 	body, err := io.ReadAll(request.Body)
 	if err != nil {
-		return false
+		return nil
 	}
 	request.Body = io.NopCloser(bytes.NewReader(body))
 	resource, name := target(request.URL.Path)
@@ -78,11 +112,12 @@ func (l *lateWrites) hold(request *http.Request) bool {
 	}
 	what := strings.ToLower(request.Method) + " " + resource + " " + name
 	if !l.wants(what) {
-		return false
+		return nil
 	}
 	timeout, _ := time.ParseDuration(request.URL.Query().Get("timeout"))
-	l.held = append(l.held, &LateWrite{What: what, Timeout: timeout, request: request.Clone(request.Context()), body: body})
-	return true
+	write := &LateWrite{What: what, Timeout: timeout, request: request.Clone(request.Context()), body: body, began: time.Now()}
+	l.held = append(l.held, write)
+	return write
 }
 
 // nameIn is the name of the object in a request's body.
