@@ -41,7 +41,7 @@ func TestTwoSmallReplicasSurviveADrain(t *testing.T) {
 	}
 	follow(t, cluster, "install.md", "First queue and first Job")
 	const jobs = 1000
-	outcome := harness.Load(harness.Context(t), 8, jobs, func(number int) error {
+	outcome := harness.Load(harness.Context(t), harness.Fewer(8), jobs, func(number int) error {
 		job := harness.Job(fmt.Sprintf("many-%d", number), harness.Queue("main"))
 		_, err := cluster.Client.BatchV1().Jobs("default").Create(harness.Context(t), job, harness.ForReal)
 		return err
@@ -63,7 +63,8 @@ func TestTwoSmallReplicasSurviveADrain(t *testing.T) {
 	ctx, cancel := context.WithCancel(harness.Context(t))
 	defer cancel()
 	var load sync.WaitGroup
-	load.Go(func() { outcome = harness.OpenLoad(ctx, 20, -1, createQueued(ctx, cluster, "default")) })
+	perSecond := harness.Fewer(20)
+	load.Go(func() { outcome = harness.OpenLoad(ctx, perSecond, -1, createQueued(ctx, cluster, "default")) })
 	said, err := cluster.TryKubectl("", "drain", node, "--pod-selector=app.kubernetes.io/name=muster", "--timeout=15s", "--ignore-daemonsets")
 	if err == nil || !strings.Contains(said+err.Error(), "disruption budget") {
 		t.Errorf("the drain ends with %v\n%s", err, said)
@@ -80,7 +81,7 @@ func TestTwoSmallReplicasSurviveADrain(t *testing.T) {
 	})
 	cancel()
 	load.Wait()
-	if outcome.Failed > 0 || outcome.Total() < 100 {
+	if outcome.Failed > 0 || outcome.Total() < 5*perSecond {
 		t.Errorf("creates during the drain: %s", outcome)
 	}
 	for _, pod := range musterPods(t, cluster) {

@@ -39,3 +39,9 @@ func UnderLoad(limit time.Duration) time.Duration {
 	forEachCore := tasks / float64(runtime.NumCPU())
 	return time.Duration(float64(limit) * min(max(forEachCore, 1), 8))
 }
+
+// Fewer is a number of clients, or of requests each second, on a machine that has other work too: smaller by the factor
+// by which UnderLoad is longer.
+func Fewer(number int) int {
+	return max(1, int(time.Duration(number)*time.Second/UnderLoad(time.Second)))
+}
