@@ -125,15 +125,28 @@ WorkloadChoice make_match(const JobContext& context, const Workload& workload, P
   return kWritten;
 }
 
-// The priority class of a job may change while it waits or runs.
-WorkloadChoice keep_priority(const JobContext& context, const Workload& workload, Plan& plan) {
-  if (!names_other_class(context, workload)) return {.workload = &workload};
-  if (const auto priority = priority_or_event(context, plan)) {
-    update(
-        workload, to_json(*priority),
-        {context.event(kNormalEvent, "UpdatedWorkload", "Updated workload priority class: " + path_of(workload.meta))},
-        plan);
+// The priority class of a job may change while it waits or runs, and its admission gates may be removed.
+WorkloadChoice follow_job(const JobContext& context, const Workload& workload, Plan& plan) {
+  const auto gates = gates_left(context.queues().rules, context.job.meta(), workload);
+  const bool other_class = names_other_class(context, workload);
+  if (!gates && !other_class) return {.workload = &workload};
+  json patch;
+  std::vector<ObjectEvent> events;
+  const auto tell = [&](const std::string& note) {
+    events.push_back(context.event(kNormalEvent, "UpdatedWorkload", note));
+  };
+  if (gates) {
+    patch["metadata"]["annotations"] = annotations_with(*gates);
+    tell(note_of(*gates));
   }
+  if (const auto priority = other_class ? priority_or_event(context, plan) : std::nullopt) {
+    patch["spec"] = to_json(*priority);
+    tell("Updated workload priority class: " + path_of(workload.meta));
+  }
+  if (patch.is_null()) return kWritten;
+  Write write = patch_workload(workload, Verb::kPatch, std::move(patch));
+  write.events = std::move(events);
+  plan.writes.push_back(std::move(write));
   return kWritten;
 }
 
@@ -171,7 +184,7 @@ WorkloadChoice keep_one_of(const JobContext& context, const Workloads& owned, Pl
   if (to_update != nullptr) return make_match(context, *to_update, plan);
   if (sorted.match == nullptr) return {};
   const bool over = sorted.match->finished() || sorted.match->meta.deleting;
-  return over ? WorkloadChoice{.workload = sorted.match} : keep_priority(context, *sorted.match, plan);
+  return over ? WorkloadChoice{.workload = sorted.match} : follow_job(context, *sorted.match, plan);
 }
 
 }  // namespace

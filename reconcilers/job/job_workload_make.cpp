@@ -7,6 +7,7 @@
 #include "api/meta/constants.h"
 #include "api/meta/names.h"
 #include "api/workload_conditions.h"
+#include "jobs/admission_gates.h"
 #include "jobs/workload_name.h"
 #include "state/unsupported.h"
 
@@ -83,9 +84,30 @@ std::optional<WorkloadPriority> priority_or_event(const JobContext& context, Pla
 
 bool names_other_class(const JobContext& context, const Workload& workload) {
   const auto& source = workload.priority_class;
+  if (!source && workload.has_quota_reserved()) return false;
   if (source && source->kind != kWorkloadPriorityClasses.kind) return false;
   const std::string_view present = source ? std::string_view(source->name) : std::string_view();
   return present != context.job.priority_class();
+}
+
+std::optional<std::string> gates_left(const RuleSettings& rules, const ObjectMeta& job, const Workload& workload) {
+  if (!rules.enabled("AdmissionGatedBy")) return std::nullopt;
+  const std::string_view gates = job.annotation(kAdmissionGatedByAnnotation);
+  const std::string_view present = workload.meta.annotation(kAdmissionGatedByAnnotation);
+  if (present == gates) return std::nullopt;
+  const std::vector<std::string_view> known = jobs::admission_gates_in(present);
+  for (const std::string_view gate : jobs::admission_gates_in(gates)) {
+    if (std::find(known.begin(), known.end(), gate) == known.end()) return std::nullopt;
+  }
+  return std::string(gates);
+}
+
+json annotations_with(const std::string& gates) {
+  return {{std::string(kAdmissionGatedByAnnotation), gates.empty() ? json() : json(gates)}};
+}
+
+std::string note_of(const std::string& gates) {
+  return "Updated workload AdmissionGatedBy to \"" + gates + "\"";
 }
 
 json to_json(const WorkloadPriority& priority) {

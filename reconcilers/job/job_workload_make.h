@@ -20,8 +20,16 @@ std::optional<WorkloadPriority> priority_of(const JobContext& context);
 // The same; a missing WorkloadPriorityClass, which a user can fix, is reported by an event.
 std::optional<WorkloadPriority> priority_or_event(const JobContext& context, Plan& plan);
 
-// The job names another class than its Workload has. The class of its pods cannot change.
+// The job names another class than its Workload has. The class of its pods cannot change, and the API server refuses a
+// first class while quota is reserved.
 bool names_other_class(const JobContext& context, const Workload& workload);
+
+// The admission gates that the job has left, if the Workload has more of them. Gates are only removed: the webhook
+// refuses others, also from muster. nullopt as well without the feature gate AdmissionGatedBy.
+std::optional<std::string> gates_left(const RuleSettings& rules, const ObjectMeta& job, const Workload& workload);
+// A Workload's annotations as a merge patch with these gates, and the note of the job's event.
+nlohmann::json annotations_with(const std::string& gates);
+std::string note_of(const std::string& gates);
 
 // The patch of `spec` with a priority; null for what there is not.
 nlohmann::json to_json(const WorkloadPriority& priority);

@@ -126,6 +126,15 @@ Step stop_with_deleted(const PodContext& context, const Workload& workload, int3
   return Step::kDone;
 }
 
+Step keep_gates(const PodContext& context, const Workload& workload, int32_t, Plan& plan) {
+  const auto gates = gates_left(context.rules(), context.group.meta, workload);
+  if (context.is_of_set() || !gates) return Step::kContinue;
+  Write write = patch_workload(workload, Verb::kPatch, {{"metadata", {{"annotations", annotations_with(*gates)}}}});
+  write.events = {context.job.event(kNormalEvent, "UpdatedWorkload", note_of(*gates))};
+  plan.writes.push_back(std::move(write));
+  return Step::kDone;
+}
+
 Step keep_priority(const PodContext& context, const Workload& workload, int32_t, Plan& plan) {
   if (context.is_of_set() || !names_other_class(context.job, workload)) return Step::kContinue;
   const auto priority = priority_or_event(context.job, plan);
@@ -174,8 +183,8 @@ Step start(const PodContext& context, const Workload& workload, int32_t, Plan& p
 
 // `absent`: how many pods of the group are missing.
 constexpr Step (*kStepsWithWorkload[])(const PodContext&, const Workload&, int32_t absent, Plan&) = {
-    let_go_finished, stop_with_deleted,    tell_replacement, follow_end,      record_ends,  //
-    keep_priority,   tell_job_reclaimable, tell_job_ready,   follow_eviction, stop_or_wait, start};
+    let_go_finished, stop_with_deleted, tell_replacement,     follow_end,     record_ends,  //
+    keep_gates,      keep_priority,     tell_job_reclaimable, tell_job_ready, follow_eviction, stop_or_wait, start};
 
 }  // namespace
 

@@ -174,8 +174,8 @@ class Alignment {
   void align_gates() {
     const std::string gates = gates_of(context_);
     if (workload_.has_quota_reserved() || workload_.meta.annotation(kAdmissionGatedByAnnotation) == gates) return;
-    patch_["metadata"]["annotations"][std::string(kAdmissionGatedByAnnotation)] = gates.empty() ? json() : json(gates);
-    tell("Updated workload AdmissionGatedBy to \"" + gates + "\"");
+    patch_["metadata"]["annotations"] = annotations_with(gates);
+    tell(note_of(gates));
   }
 
   void align_priority(Plan& plan) {

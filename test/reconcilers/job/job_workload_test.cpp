@@ -331,6 +331,39 @@ TEST_CASE("jobs that are nobody's business get no Workload") {
   }
 }
 
+TEST_CASE("a gate that is removed from a job is removed from its Workload and never added to it") {
+  JobCluster cluster;
+  const std::string key = "kueue.x-k8s.io/admission-gated-by";
+  const auto gates_of_job = [&](const json& gates) {
+    cluster.edit(kJobs, "train", [&](json& job) { job["metadata"]["annotations"][key] = gates; });
+  };
+  json job = queued_job(3);
+  job["metadata"]["annotations"][key] = "example.com/a,example.com/b";
+  cluster.put(kJobs, "train", job);
+  cluster.settle(kTrain);
+  const std::string workload = cluster.names(kWorkloads).at(0);
+  const auto gates = [&] {
+    const json metadata = cluster.get(kWorkloads, workload)["metadata"];
+    return metadata.value("annotations", json::object()).value(key, "none");
+  };
+  REQUIRE(gates() == "example.com/a,example.com/b");
+
+  gates_of_job("example.com/b");
+  cluster.settle(kTrain);
+  CHECK(gates() == "example.com/b");
+  CHECK(cluster.events.back().note == "Updated workload AdmissionGatedBy to \"example.com/b\"");
+
+  cluster.edit(kJobs, "train", [&](json& object) { object["metadata"]["annotations"].erase(key); });
+  cluster.settle(kTrain);
+  CHECK(gates() == "none");
+  CHECK(cluster.settle(kTrain).empty());
+
+  // The webhook would refuse muster's write again and again.
+  gates_of_job("example.com/c");
+  CHECK(cluster.settle(kTrain).empty());
+  CHECK(gates() == "none");
+}
+
 TEST_CASE("a job waits for its priority class and is told which one") {
   JobCluster cluster;
   json job = queued_job(3);
