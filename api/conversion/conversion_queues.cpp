@@ -28,10 +28,12 @@ void convert_resource_groups(Fields& spec, QueueVersion to) {
         drop_empty(flavor, {"resources"});
       for_each_object(flavor, "resources", [to](Fields& quota) { convert_quota(quota, to); });
     });
-    if (to == QueueVersion::kV1Beta1)
-      fill(group, "flavors", nullptr);
-    else
-      drop_empty(group, {"flavors"});
+    for (std::string_view list : {"coveredResources", "flavors"}) {
+      if (to == QueueVersion::kV1Beta1)
+        fill(group, list, nullptr);
+      else
+        drop_empty(group, {list});
+    }
   });
 }
 

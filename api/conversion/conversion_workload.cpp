@@ -46,11 +46,20 @@ void to_priority_class_source(Fields& spec) {
   }
 }
 
-// A pod template is printed with its metadata and list of containers, be they empty.
+// Go prints these fields of a pod set and of its pods also if they are empty.
 void convert_pod_set(Fields& pod_set, QueueVersion to) {
+  fill(pod_set, "count", 0);
   if (Fields* pod_template = made_object(pod_set, "template")) {
     made_object(*pod_template, "metadata");
-    if (Fields* pod = made_object(*pod_template, "spec")) fill(*pod, "containers", nullptr);
+    if (Fields* pod = made_object(*pod_template, "spec")) {
+      fill(*pod, "containers", nullptr);
+      for (std::string_view list : {"initContainers", "containers", "ephemeralContainers"}) {
+        for_each_object(*pod, list, [](Fields& container) {
+          fill(container, "name", "");
+          fill(container, "resources", json::object());
+        });
+      }
+    }
   }
   if (to == QueueVersion::kV1Beta2) return;
   if (Fields* request = object_at(pod_set, "topologyRequest"))
@@ -58,6 +67,8 @@ void convert_pod_set(Fields& pod_set, QueueVersion to) {
 }
 
 Outcome<> convert_assignments(Fields& admission, QueueVersion to, ConversionBudget& budget) {
+  fill(admission, "clusterQueue", "");
+  fill(admission, "podSetAssignments", nullptr);
   Outcome<> outcome = Done{};
   size_t index = 0;
   for_each_object(admission, "podSetAssignments", [&](Fields& assignment) {
@@ -90,6 +101,7 @@ Outcome<> convert_workload(Fields& spec, Fields& status, QueueVersion to, Conver
   drop(spec, {"preemptionGates"});
   drop(status, {"preemptionGates"});
   drop_empty(spec, {"queueName"});
+  fill(spec, "podSets", nullptr);
   for_each_object(spec, "podSets", [to](Fields& pod_set) { convert_pod_set(pod_set, to); });
   convert_conditions(status);
   Fields* admission = object_at(status, "admission");
