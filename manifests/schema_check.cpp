@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "api/codec/json.h"
 #include "api/codec/utf8.h"
@@ -137,10 +136,11 @@ class Checker {
   }
 
   void check_unique(const std::vector<std::string>& keys, const json& list, const FieldPath& path) {
-    std::set<std::string> seen;
+    std::map<std::string, int> seen;
     for (size_t i = 0; i < list.size(); ++i) {
       const json key = key_of(keys, list[i]);
-      if (!seen.insert(to_text(key)).second) errors_.push_back(duplicate(path.index(i), key));
+      // One error for each key, as the API server.
+      if (++seen[to_text(key)] == 2) errors_.push_back(duplicate(path.index(i), key));
     }
   }
 
