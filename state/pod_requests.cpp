@@ -186,7 +186,7 @@ FieldErrors check_limits(const PodResources& resources, const FieldPath& path) {
              "requests must not exceed its limits");
   };
   check_containers(resources, path, check);
-  if (resources.pod) check(*resources.pod, path);
+  if (resources.pod) check(*resources.pod, path.child("resources"));
   return errors;
 }
 

@@ -34,19 +34,21 @@ void read_indexes(std::string_view text, std::vector<std::pair<int32_t, int32_t>
   }
 }
 
-// The number of indexes that are in at least one of the lists.
-int64_t count_indexes(const JobStatus& status) {
+// The number of indexes below `completions` that are in at least one of the lists: an elastic Job that has shrunk can
+// list others.
+int64_t count_indexes(const JobStatus& status, int64_t completions) {
   std::vector<std::pair<int32_t, int32_t>> ranges;
   read_indexes(status.completed_indexes, ranges);
   read_indexes(status.failed_indexes, ranges);
   std::sort(ranges.begin(), ranges.end());
   int64_t count = 0;
   int64_t next = 0;
-  for (const auto& [first, last] : ranges) {
+  for (const auto& [first, end] : ranges) {
     const int64_t from = std::max<int64_t>(first, next);
+    const int64_t last = std::min<int64_t>(end, completions - 1);
     if (last < from) continue;
     count += last - from + 1;
-    next = int64_t{last} + 1;
+    next = last + 1;
   }
   return count;
 }
@@ -103,9 +105,10 @@ class BatchJob final : public JobKind {
   std::vector<ReclaimablePod> reclaimable_pods(const TypedObject& object) const override {
     const Job& job = job_of(object);
     const int64_t pods = pods_of(job);
-    const int64_t ended = job.indexed ? count_indexes(job.status) : job.status.succeeded;
+    const int64_t completions = job.completions.value_or(job.parallelism);
+    const int64_t ended = job.indexed ? count_indexes(job.status, completions) : job.status.succeeded;
     if (pods <= 1 || ended == 0) return {};
-    const int64_t remaining = std::max<int64_t>(job.completions.value_or(job.parallelism) - ended, 0);
+    const int64_t remaining = std::max<int64_t>(completions - ended, 0);
     if (remaining >= pods) return {};
     return {{.name = "main", .count = static_cast<int32_t>(pods - remaining)}};
   }

@@ -40,7 +40,7 @@ constexpr TypedShape kReplicatedJob{kReplicatedJobFields};
 }  // namespace
 
 std::string print_replicated_jobs(const nlohmann::json& replicated_jobs) {
-  return print_typed(replicated_jobs, kReplicatedJob);
+  return replicated_jobs.is_null() ? "null" : print_typed(replicated_jobs, kReplicatedJob);
 }
 
 }  // namespace muster::jobs

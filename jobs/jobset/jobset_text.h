@@ -9,7 +9,7 @@
 namespace muster::jobs {
 
 // Fields in the order of the API's documentation, name first, without what is empty.
-// Error messages show a list in this form.
+// Error messages show a list in this form; null is an absent list.
 std::string print_replicated_jobs(const nlohmann::json& replicated_jobs);
 
 }  // namespace muster::jobs

@@ -59,7 +59,7 @@ PodSet pod_set_of(const QueuedPod& pod, std::string name, int32_t count) {
 }
 
 bool is_fast(const PodGroup& group) {
-  return group.meta.annotations.contains(kPodGroupFastAdmission);
+  return group.meta.annotation(kPodGroupFastAdmission) == "true";
 }
 
 Failure<GroupError> stop(std::string message, bool lasting, bool told = false) {
@@ -180,7 +180,7 @@ Result<Labels, GroupError> labels_to_copy(const Pods& pods, const std::vector<st
       if (found == pod->meta.labels.end()) continue;
       const auto [place, is_new] = labels.emplace(*found);
       if (!is_new && place->second != found->second)
-        return stop("constructing workload: pods have different label values for some labels", false);
+        return stop("constructing workload: pods have different label values", false);
     }
   }
   return labels;
@@ -195,11 +195,8 @@ GroupMatch match(const PodGroup& group, const Workload& workload, Timestamp now)
     Pods counting = with_role(group.pods, pod_set.name, true);
     Pods over = with_role(group.pods, pod_set.name, false);
     const size_t all = counting.size();
-    // In a group that starts before all of its pods exist, only failed pods count as missing.
-    if (all < places) {
-      const bool comes_later = is_fast(group) || is_serving(group);
-      found.absent += static_cast<int32_t>(std::min(places - all, comes_later ? over.size() : places));
-    }
+    // A group that starts with its first pod misses a pod only if it has none.
+    if (all < places) found.absent += is_fast(group) ? (all == 0 ? 1 : 0) : static_cast<int32_t>(places - all);
     if (all > places) {
       std::stable_sort(counting.begin(), counting.end(), is_kept_before);
       move_tail(counting, places, found.excess);

@@ -142,6 +142,17 @@ TEST_SUITE("vectors") {
   }
 }
 
+TEST_CASE("pod requests: a pod that asks for more than its own limit is named by its resources") {
+  PodResources resources;
+  resources.pod = ResourceRequirements{.requests = {{"cpu", Quantity::of_milli(500)}},
+                                       .limits = {{"cpu", Quantity::of_milli(100)}}};
+  const FieldErrors errors = check_limits(resources, FieldPath("spec.podSets").index(0).child("template.spec"));
+  REQUIRE(errors.size() == 1);
+  CHECK(errors[0].text() ==
+        "spec.podSets[0].template.spec.resources: Invalid value: [\"cpu\"]: "
+        "requests must not exceed its limits");
+}
+
 TEST_CASE("pod requests: amounts beyond int64 stop at its end") {
   CHECK(saturating_add(INT64_MAX, 1) == INT64_MAX);
   CHECK(saturating_add(INT64_MIN, -1) == INT64_MIN);

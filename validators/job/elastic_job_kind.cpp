@@ -19,9 +19,11 @@ FieldErrors check(const Review& review) {
   if (kind == nullptr || kind->takes_elastic_jobs()) return {};
   if (!jobs::is_elastic(review.settings, review.request.object)) return {};
   const bool is_update = review.request.operation == Operation::kUpdate;
-  const bool says_both =
-      kind->framework == "kubeflow.org/mpijob" || kind->framework == "sparkoperator.k8s.io/sparkapplication";
-  if (is_update && (!says_both || jobs::is_elastic(review.settings, review.request.old_object))) return {};
+  // Kueue's webhooks of these kinds check a changed object like a new one.
+  const bool is_checked_again = kind->is_serving() || kind->framework == "kubeflow.org/mpijob" ||
+                                kind->framework == "trainer.kubeflow.org/trainjob" ||
+                                kind->framework == "sparkoperator.k8s.io/sparkapplication";
+  if (is_update && !is_checked_again) return {};
   return {forbidden(FieldPath("metadata.annotations").key(kElasticJobAnnotation),
                     "elastic job is not supported for \"" + std::string(kind->type.api_version) +
                         ", Kind=" + std::string(kind->type.kind) + "\"")};

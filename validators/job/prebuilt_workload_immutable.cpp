@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "api/meta/constants.h"
 #include "jobs/management.h"
 #include "jobs/prebuilt_workload.h"
 #include "validators/validator.h"
@@ -20,7 +21,8 @@ FieldErrors check(const Review& review) {
   const auto before = jobs::prebuilt_workload_name_of(review.settings, old_object);
   const auto after = jobs::prebuilt_workload_name_of(review.settings, object);
   if (name_in(before) == name_in(after)) return {};
-  return {invalid(after ? after->field : before->field, name_in(after), "field is immutable")};
+  const std::string field = after ? after->field : FieldPath("metadata.labels").key(kPrebuiltWorkload);
+  return {invalid(field, name_in(after), "field is immutable")};
 }
 
 }  // namespace

@@ -8,10 +8,12 @@
 namespace muster::validators::queue_name_removal {
 namespace {
 
-// If every job without a queue name would get the default queue, removing the name would bypass the queues.
+// If every job without a queue name would get the default queue, removing the name would bypass the queues. Serving
+// kinds have a rule of their own (queue_name_immutable).
 FieldErrors check(const Review& review) {
   const nlohmann::json& old_object = review.request.old_object;
-  if (!jobs::enabled_kind(review) || jobs::queue_name_of(old_object).empty()) return {};
+  const jobs::JobKind* kind = jobs::enabled_kind(review);
+  if (!kind || kind->is_serving() || jobs::queue_name_of(old_object).empty()) return {};
   if (!jobs::queue_name_of(review.request.object).empty() || jobs::is_unchecked_update(review)) return {};
   if (!review.view.local_queue(string_at(old_object, {"metadata", "namespace"}), kDefaultLocalQueueName)) return {};
   return {invalid(FieldPath("metadata.labels").key(kQueueNameLabel), "",

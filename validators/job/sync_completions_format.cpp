@@ -31,7 +31,7 @@ FieldErrors check(const Review& review) {
   if (completions.value_or(1) != int_at(object, {"spec", "parallelism"}).value_or(1)) {
     errors.push_back(invalid("spec.completions", completions ? json(*completions) : json(),
                              "should be equal to parallelism when " +
-                                 std::string(kCompletionsEqualParallelismAnnotation) + " is annotation is true"));
+                                 std::string(kCompletionsEqualParallelismAnnotation) + " annotation is true"));
   }
   return errors;
 }

@@ -8,7 +8,7 @@ namespace muster::validators::topology_request {
 namespace {
 
 // The size of a slice is compared with the pod set where the request is right
-// otherwise; of a JobSet's pod sets always.
+// otherwise; of a JobSet's pod sets always. A pod does not say how many pods its pod set has.
 FieldErrors check(const Review& review) {
   const jobs::JobKind* kind = jobs::enabled_kind(review);
   if (!kind || !review.settings.enabled("TopologyAwareScheduling") || !kind->checks_topology_requests()) return {};
@@ -22,7 +22,8 @@ FieldErrors check(const Review& review) {
   FieldErrors errors;
   for (const jobs::ConstPodTemplateRef& pod_template : *templates) {
     FieldErrors found = jobs::check_topology_annotations(review.settings, pod_template);
-    if (found.empty() || kind != &jobs::batch_job) append(found, jobs::check_slice_bounds(pod_template));
+    if (kind != &jobs::plain_pod && (found.empty() || kind != &jobs::batch_job))
+      append(found, jobs::check_slice_bounds(pod_template));
     for (FieldError& error : found) error.detail += kind->where_templates_come_from();
     append(errors, std::move(found));
   }

@@ -71,8 +71,9 @@ FieldErrors check(const Review& review) {
   if (jobs::replicated_jobs_of(object) != jobs::replicated_jobs_of(old_object)) {
     const json list = without_allowed_changes(review);
     if (!jobs::same_in_typed_api(list, jobs::replicated_jobs_of(old_object))) {
-      errors.push_back(
-          {"spec.replicatedJobs", FieldErrorType::kInvalid, jobs::print_replicated_jobs(list), "field is immutable"});
+      const json present = jobs::has_replicated_jobs(object) ? list : json();
+      errors.push_back({"spec.replicatedJobs", FieldErrorType::kInvalid, jobs::print_replicated_jobs(present),
+                        "field is immutable"});
     }
   }
   const json* manager = find_path(object, {"spec", "managedBy"});

@@ -34,7 +34,8 @@ bool mounts(const json& pod_spec, std::string_view containers, std::string_view 
   });
 }
 
-void check_pods(const json& replicated_jobs, const std::string& claim, FieldErrors& errors) {
+void check_pods(const json& jobset, const std::string& claim, FieldErrors& errors) {
+  const json& replicated_jobs = jobs::replicated_jobs_of(jobset);
   bool mounted = false;
   for (size_t i = 0; i < replicated_jobs.size(); ++i) {
     const json& pod_spec = object_at(replicated_jobs[i], {"template", "spec", "template", "spec"});
@@ -49,8 +50,9 @@ void check_pods(const json& replicated_jobs, const std::string& claim, FieldErro
     mounted = mounted || mounts(pod_spec, "initContainers", claim) || mounts(pod_spec, "containers", claim);
   }
   if (mounted) return;
+  const json present = jobs::has_replicated_jobs(jobset) ? replicated_jobs : json();
   errors.push_back(
-      {"spec.replicatedJobs", FieldErrorType::kInvalid, jobs::print_replicated_jobs(replicated_jobs),
+      {"spec.replicatedJobs", FieldErrorType::kInvalid, jobs::print_replicated_jobs(present),
        "replicatedJob containers don't have a matching volumeMount: " + claim + " from VolumeClaimPolicies"});
 }
 
@@ -87,7 +89,7 @@ FieldErrors check(const Review& review) {
       if (claim.size() + 1 + jobset_name_length > kMaxClaimName) {
         errors.push_back(invalid(path, claim, "VolumeClaimPolicies template name is too long"));
       }
-      check_pods(jobs::replicated_jobs_of(jobset), claim, errors);
+      check_pods(jobset, claim, errors);
       check_retention(review, policies[i], claim, policy, errors);
     }
   }

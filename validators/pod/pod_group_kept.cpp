@@ -23,8 +23,8 @@ FieldErrors check(const Review& review) {
   const auto name = jobs::pod_group_name_of(review.settings, after);
   FieldErrors errors;
   if (old_name && (!name || name->name != old_name->name)) {
-    errors.push_back(
-        invalid(name ? name->field : old_name->field, name ? name->name : std::string_view(), "field is immutable"));
+    errors.push_back(invalid(name ? name->field : FieldPath("metadata.labels").key(kPodGroupName),
+                             name ? name->name : std::string_view(), "field is immutable"));
   }
   if (name && is_unretriable(before) && !is_unretriable(after)) {
     errors.push_back(forbidden(FieldPath("metadata.annotations").key(kRetriableInGroup),
