@@ -99,8 +99,10 @@ void Cycle::find_placement(CycleEntry& entry) const {
 // pods finds too few victims and is skipped, as in Kueue.
 Amounts Cycle::usage_to_evict_for(const Placement& placement) const {
   Amounts usage = placement.usage;
-  std::erase_if(usage,
-                [&](const QuotaAmount& entry) { return state_.names.quota(entry.quota).resource == state_.pods; });
+  // A request of zero needs no quota, also where the queue borrows.
+  std::erase_if(usage, [&](const QuotaAmount& entry) {
+    return entry.amount == 0 || state_.names.quota(entry.quota).resource == state_.pods;
+  });
   return usage;
 }
 

@@ -53,6 +53,32 @@ std::string evictions(const std::vector<Decision>& decisions) {
 
 }  // namespace
 
+TEST_CASE("preemption: a request of zero of a resource that the queue borrows does not prevent it") {
+  const auto groups = [](int64_t cpu, int64_t memory) {
+    const auto quota = [](const char* name, int64_t nominal) {
+      return ResourceQuota{.name = name, .nominal = Quantity::of(nominal), .borrowing_limit = {}, .lending_limit = {}};
+    };
+    return std::vector{
+        ResourceGroup{.covered_resources = {"cpu", "memory"},
+                      .flavors = {{.name = "default", .resources = {quota("cpu", cpu), quota("memory", memory)}}}}};
+  };
+  Cluster cluster;
+  ClusterQueue claimant =
+      with(cluster_queue("claimant", "team", {}), {.reclaim_within_cohort = PreemptionPolicy::kLowerPriority});
+  claimant.resource_groups = groups(4, 0);
+  ClusterQueue lender = cluster_queue("lender", "team", {});
+  lender.resource_groups = groups(0, 4);
+  cluster.put(claimant);
+  cluster.put(lender);
+  const auto ask = [&](const Workload& asks, int64_t cores, int64_t bytes) {
+    cluster.scheduler.put(std::make_shared<const Workload>(asks), {{{"cpu", cores * 1000}, {"memory", bytes}}}, at(0));
+    return cluster.cycle();
+  };
+  REQUIRE(ask(workload("borrows-memory", "claimant"), 0, 2) == "+borrows-memory");
+  REQUIRE(ask(workload("borrows-cpu", "lender"), 4, 0) == "+borrows-cpu");
+  CHECK(ask(workload("claims", "claimant", 5), 4, 0) == "-borrows-cpu ?claims:preempting");
+}
+
 TEST_CASE("preemption: within a ClusterQueue the policy says who must give way") {
   struct Row {
     const char* what;
