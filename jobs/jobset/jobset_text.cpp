@@ -1,5 +1,7 @@
 #include "jobs/jobset/jobset_text.h"
 
+#include <nlohmann/json.hpp>
+
 #include "jobs/typed_text.h"
 
 namespace muster::jobs {
