@@ -34,11 +34,6 @@ const json& replicated_jobs_of(const json& object) {
   return array_at(object, {"spec", "replicatedJobs"});
 }
 
-bool has_replicated_jobs(const json& object) {
-  const json* list = find_path(object, {"spec", "replicatedJobs"});
-  return list && list->is_array();
-}
-
 std::set<std::string_view> replicated_job_names_of(const json& object) {
   std::set<std::string_view> names;
   for (const json& replicated_job : replicated_jobs_of(object)) names.insert(string_at(replicated_job, {"name"}));

@@ -16,7 +16,6 @@ namespace muster::jobs {
 std::string jobset_name_or_alike(const nlohmann::json& jobset);
 // An absent list is empty.
 const nlohmann::json& replicated_jobs_of(const nlohmann::json& jobset);
-bool has_replicated_jobs(const nlohmann::json& jobset);
 std::set<std::string_view> replicated_job_names_of(const nlohmann::json& jobset);
 // nullptr when none has the name.
 const nlohmann::json* find_replicated_job(const nlohmann::json& jobset, std::string_view name);

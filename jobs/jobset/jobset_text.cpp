@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/codec/json.h"
 #include "jobs/typed_text.h"
 
 namespace muster::jobs {
@@ -42,7 +43,12 @@ constexpr TypedShape kReplicatedJob{kReplicatedJobFields};
 }  // namespace
 
 std::string print_replicated_jobs(const nlohmann::json& replicated_jobs) {
-  return replicated_jobs.is_null() ? "null" : print_typed(replicated_jobs, kReplicatedJob);
+  return print_typed(replicated_jobs, kReplicatedJob);
+}
+
+std::string print_replicated_jobs_of(const nlohmann::json& jobset, const nlohmann::json& list) {
+  const nlohmann::json* present = find_path(jobset, {"spec", "replicatedJobs"});
+  return present && present->is_array() ? print_replicated_jobs(list) : "null";
 }
 
 }  // namespace muster::jobs

@@ -9,7 +9,9 @@
 namespace muster::jobs {
 
 // Fields in the order of the API's documentation, name first, without what is empty.
-// Error messages show a list in this form; null is an absent list.
+// Error messages show a list in this form.
 std::string print_replicated_jobs(const nlohmann::json& replicated_jobs);
+// The same of the list of this JobSet, or of `list` instead of it: null if the JobSet has none.
+std::string print_replicated_jobs_of(const nlohmann::json& jobset, const nlohmann::json& list);
 
 }  // namespace muster::jobs

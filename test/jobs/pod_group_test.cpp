@@ -38,4 +38,54 @@ TEST_CASE("pods: one that is being deleted uses its node until its grace period 
   CHECK(uses_node(*read_queued_pod(running), rules, deleted));
 }
 
+namespace {
+
+QueuedPodPtr pod_named(const std::string& name, const char* phase, json annotations = json::object()) {
+  annotations["kueue.x-k8s.io/role-hash"] = "worker";
+  return read_queued_pod({{"apiVersion", "v1"},
+                          {"kind", "Pod"},
+                          {"metadata",
+                           {{"name", name},
+                            {"namespace", "team-a"},
+                            {"uid", name},
+                            {"labels", {{"team", name}}},
+                            {"annotations", std::move(annotations)}}},
+                          {"spec", {{"containers", json::array()}}},
+                          {"status", {{"phase", phase}}}});
+}
+
+}  // namespace
+
+TEST_CASE("pod groups: a group with fast admission misses a pod only if it has none, every other group each pod") {
+  struct Row {
+    const char* annotation;
+    const char* value;
+    std::vector<const char*> phases;
+    int32_t absent;
+  };
+  const Row rows[] = {{"kueue.x-k8s.io/pod-group-fast-admission", "true", {"Running", "Failed"}, 0},
+                      {"kueue.x-k8s.io/pod-group-fast-admission", "true", {"Failed", "Failed"}, 1},
+                      {"kueue.x-k8s.io/pod-group-fast-admission", "false", {"Running", "Failed"}, 2},
+                      {"kueue.x-k8s.io/pod-group-serving", "true", {"Running", "Running"}, 1},
+                      {"example.com/other", "", {"Running", "Failed"}, 2}};
+  Workload workload;
+  PodSet& pod_set = workload.pod_sets.emplace_back();
+  pod_set.name = "worker";
+  pod_set.count = 3;
+  for (const Row& row : rows) {
+    INFO(row.annotation, "=", row.value);
+    std::vector<QueuedPodPtr> pods;
+    for (const char* phase : row.phases)
+      pods.push_back(pod_named("p" + std::to_string(pods.size()), phase, {{row.annotation, row.value}}));
+    const PodGroup group = make_pod_group(std::move(pods), "group", {}, TimePoint());
+    CHECK(match(group, workload, Timestamp()).absent == row.absent);
+  }
+}
+
+TEST_CASE("pod groups: pods that disagree about a label that the Workload gets are an error") {
+  const auto labels = labels_to_copy({pod_named("a", "Running"), pod_named("b", "Running")}, {"team"});
+  REQUIRE_FALSE(labels.ok());
+  CHECK(labels.error().message == "constructing workload: pods have different label values");
+}
+
 }  // namespace pod_group_test

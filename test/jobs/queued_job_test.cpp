@@ -39,4 +39,26 @@ TEST_CASE("pods that are too many to count are as many as can be") {
   }
 }
 
+TEST_CASE("indexes beyond the completions of a Job, as a smaller elastic Job can list them, release no quota") {
+  struct Row {
+    const char* completed;
+    int parallelism;
+    int completions;
+    int32_t released;
+  };
+  for (const Row& row : {Row{"1,3-5", 2, 2, 1}, Row{"1,3-5", 3, 3, 1}, Row{"1,3-5", 2, 4, 0}, Row{"3-5", 2, 2, 0},
+                         Row{"0-1", 2, 2, 2}}) {
+    INFO(row.completed, " of ", row.completions);
+    const TypedObject object = read_object(kJobs, {{"metadata", {{"name", "train"}, {"uid", "u"}}},
+                                                   {"spec",
+                                                    {{"parallelism", row.parallelism},
+                                                     {"completions", row.completions},
+                                                     {"completionMode", "Indexed"},
+                                                     {"template", {{"spec", {{"containers", json::array()}}}}}}},
+                                                   {"status", {{"completedIndexes", row.completed}}}});
+    const std::vector<ReclaimablePod> released = QueuedJob(batch_job, object).reclaimable_pods();
+    CHECK((released.empty() ? 0 : released[0].count) == row.released);
+  }
+}
+
 }  // namespace queued_job_test

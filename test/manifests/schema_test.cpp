@@ -126,6 +126,14 @@ TEST_CASE("schema: rules about changes need the object as it was") {
         Texts{R"(metadata.name: Invalid value: "r": field is immutable)"});
 }
 
+TEST_CASE("schema: the Jobs of a JobSet have a template of their pods") {
+  const json& schema = schema_of("jobset.x-k8s.io", "v1alpha2", "JobSet");
+  const json jobset = json::parse(R"({"metadata": {"name": "j"}, "spec": {"replicatedJobs": [
+      {"name": "a", "template": {"spec": {"parallelism": 2}}}]}})");
+  CHECK(texts(check_schema(schema, jobset, nullptr)) ==
+        Texts{"spec.replicatedJobs[0].template.spec.template: Required value"});
+}
+
 TEST_CASE("schema: a JobSet that starts in order depends on nothing else") {
   const json& schema = schema_of("jobset.x-k8s.io", "v1alpha2", "JobSet");
   json jobset = json::parse(R"({"metadata": {"name": "j"}, "spec": {"startupPolicy": {"startupPolicyOrder": "InOrder"},

@@ -71,8 +71,7 @@ FieldErrors check(const Review& review) {
   if (jobs::replicated_jobs_of(object) != jobs::replicated_jobs_of(old_object)) {
     const json list = without_allowed_changes(review);
     if (!jobs::same_in_typed_api(list, jobs::replicated_jobs_of(old_object))) {
-      const json present = jobs::has_replicated_jobs(object) ? list : json();
-      errors.push_back({"spec.replicatedJobs", FieldErrorType::kInvalid, jobs::print_replicated_jobs(present),
+      errors.push_back({"spec.replicatedJobs", FieldErrorType::kInvalid, jobs::print_replicated_jobs_of(object, list),
                         "field is immutable"});
     }
   }

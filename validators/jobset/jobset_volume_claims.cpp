@@ -50,9 +50,8 @@ void check_pods(const json& jobset, const std::string& claim, FieldErrors& error
     mounted = mounted || mounts(pod_spec, "initContainers", claim) || mounts(pod_spec, "containers", claim);
   }
   if (mounted) return;
-  const json present = jobs::has_replicated_jobs(jobset) ? replicated_jobs : json();
   errors.push_back(
-      {"spec.replicatedJobs", FieldErrorType::kInvalid, jobs::print_replicated_jobs(present),
+      {"spec.replicatedJobs", FieldErrorType::kInvalid, jobs::print_replicated_jobs_of(jobset, replicated_jobs),
        "replicatedJob containers don't have a matching volumeMount: " + claim + " from VolumeClaimPolicies"});
 }
 

@@ -101,6 +101,35 @@ TEST_CASE("Empty texts are left out, and a flavor without resources has null in 
   CHECK(converted(queue, QueueVersion::kV1Beta2)["spec"] == json::object());
 }
 
+TEST_CASE("Fields of a Workload that Go prints although they are empty are printed") {
+  for (const QueueVersion to : {QueueVersion::kV1Beta1, QueueVersion::kV1Beta2}) {
+    const char* from = to == QueueVersion::kV1Beta1 ? "v1beta2" : "v1beta1";
+    INFO(from);
+    const json full = converted(object("Workload", from, R"({"spec": {"podSets": [{"template": {"spec": {"containers":
+        [{"image": "i"}], "initContainers": [{"name": "n"}]}}}]}, "status": {"admission": {}}})"),
+                                to);
+    const json& pod_set = full["spec"]["podSets"][0];
+    CHECK(pod_set["count"] == 0);
+    CHECK(pod_set["template"]["spec"]["containers"] == json::parse(R"([{"image": "i", "name": "", "resources": {}}])"));
+    CHECK(pod_set["template"]["spec"]["initContainers"] == json::parse(R"([{"name": "n", "resources": {}}])"));
+    CHECK(full["status"]["admission"] == json::parse(R"({"clusterQueue": "", "podSetAssignments": null})"));
+    CHECK(converted(object("Workload", from, R"({"spec": {"active": true}})"), to)["spec"] ==
+          json::parse(R"({"active": true, "podSets": null})"));
+  }
+}
+
+TEST_CASE(
+    "The resources that a group covers are null in the older version if there are none, and absent in the newer") {
+  const char* spec = R"({"spec": {"resourceGroups": [{"coveredResources": [], "flavors": [{"name": "f"}]}]}})";
+  const char* absent = R"({"spec": {"resourceGroups": [{"flavors": [{"name": "f"}]}]}})";
+  const auto group = [](const json& queue) { return queue["spec"]["resourceGroups"][0]; };
+  CHECK_FALSE(
+      group(converted(object("ClusterQueue", "v1beta1", spec), QueueVersion::kV1Beta2)).contains("coveredResources"));
+  CHECK(group(converted(object("ClusterQueue", "v1beta2", absent), QueueVersion::kV1Beta1))
+            .at("coveredResources")
+            .is_null());
+}
+
 TEST_CASE("What cannot be converted is refused with the reason") {
   const struct {
     const char* name;

@@ -364,6 +364,20 @@ TEST_CASE("a gate that is removed from a job is removed from its Workload and ne
   CHECK(gates() == "none");
 }
 
+TEST_CASE("a Workload without a priority class gets none while it holds quota, as the webhook would refuse it") {
+  Queued cluster;
+  cluster.put(kWorkloadPriorityClasses, "high", {{"value", 7}});
+  const auto class_of_workload = [&] {
+    return cluster.get(kWorkloads, cluster.workload)["spec"].value("priorityClassRef", json());
+  };
+  cluster.admit();
+  cluster.settle(kTrain);
+  cluster.run();
+  cluster.edit(kJobs, "train", [](json& job) { job["metadata"]["labels"]["kueue.x-k8s.io/priority-class"] = "high"; });
+  CHECK(cluster.settle(kTrain).empty());
+  CHECK(class_of_workload().is_null());
+}
+
 TEST_CASE("a job waits for its priority class and is told which one") {
   JobCluster cluster;
   json job = queued_job(3);
