@@ -154,6 +154,30 @@ TEST_CASE("a group of pods starts together or not at all") {
   CHECK(cluster.world.settle());
 }
 
+TEST_CASE("a group of pods and a pod by itself wait for a gate until it is removed from them") {
+  const std::string gates = "kueue.x-k8s.io/admission-gated-by";
+  Cluster cluster(3, 3);
+  const auto gated = [&](json pod) {
+    pod["metadata"]["annotations"][gates] = "example.com/review";
+    return pod;
+  };
+  const std::vector<std::string> names = {"a", "b", "single"};
+  cluster.create(gated(in_group(pod_named("a"), "pair", 2)));
+  cluster.create(gated(in_group(pod_named("b"), "pair", 2)));
+  cluster.create(gated(pod_named("single")));
+  cluster.world.run_for(30s);
+  CHECK(running(cluster.world) == 0);
+  REQUIRE(cluster.world.list(kWorkloads).size() == 2);
+  for (const std::string& name : names)
+    cluster.world.patch(pod_key(name), {{"metadata", {{"annotations", {{gates, nullptr}}}}}});
+  CHECK(cluster.run_until(
+      [&] { return phase_of(cluster.world, "a") == "Succeeded" && phase_of(cluster.world, "single") == "Succeeded"; },
+      5min));
+  for (const json& workload : cluster.world.list(kWorkloads)) {
+    CHECK_FALSE(workload["metadata"].value("annotations", json::object()).contains(gates));
+  }
+}
+
 TEST_CASE("a pod that has succeeded counts for its group when it is gone") {
   Cluster cluster(3, 2);
   cluster.create(in_group(pod_named("quick", 5), "two", 2));
