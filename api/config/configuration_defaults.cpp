@@ -48,9 +48,6 @@ void multikueue(json& configuration) {
   if_empty(multi, "origin", "multikueue");
   if_absent(multi, "workerLostTimeout", "15m0s");
   if_absent(multi, "dispatcherName", "kueue.x-k8s.io/multikueue-dispatcher-all-at-once");
-  if (multi["dispatcherName"] == kIncrementalDispatcher) {
-    if_absent(part(multi, "incrementalDispatcherConfig"), "stepSize", 3);
-  }
 }
 
 // The defaults that both versions have in common.
@@ -100,6 +97,10 @@ void apply_v1beta2_defaults(json& configuration, std::string_view operator_names
   if_absent(wait, "recoveryTimeout", wait["timeout"]);
   requeuing(wait);
   if_absent(part(configuration, "visibilityServer"), "bindPort", 8082);
+  json& multi = configuration["multiKueue"];
+  if (multi["dispatcherName"] == kIncrementalDispatcher) {
+    if_absent(part(multi, "incrementalDispatcherConfig"), "stepSize", 3);
+  }
 }
 
 void convert_v1beta1(json& configuration, std::string_view operator_namespace) {

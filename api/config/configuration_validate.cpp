@@ -28,21 +28,22 @@ void validate_fair_sharing(const json& configuration, FieldErrors& errors) {
     errors.push_back(required("fairSharing.preemptionStrategies", "must be specified"));
     return;
   }
-  const std::string both = "LessThanOrEqualToFinalShare,LessThanInitialShare";
-  std::string chosen;
-  for (const json& strategy : strategies) chosen += (chosen.empty() ? "" : ",") + strategy.get<std::string>();
-  if (chosen == "LessThanInitialShare" || chosen == "LessThanOrEqualToFinalShare" || chosen == both) return;
+  const std::string final_share = "LessThanOrEqualToFinalShare", initial_share = "LessThanInitialShare";
+  if (strategies == json::array({final_share}) || strategies == json::array({initial_share}) ||
+      strategies == json::array({final_share, initial_share}))
+    return;
   errors.push_back(not_supported("fairSharing.preemptionStrategies", strategies,
-                                 {"LessThanInitialShare", "LessThanOrEqualToFinalShare", both}));
+                                 {initial_share, final_share, final_share + "," + initial_share}));
 }
 
 void validate_admission_fair_sharing(const json& configuration, FieldErrors& errors) {
   const json* sharing = find_path(configuration, {"admissionFairSharing"});
   if (sharing == nullptr) return;
   check_not_negative(*sharing, "admissionFairSharing", "usageHalfLifeTime", errors);
-  const json& interval = sharing->at("usageSamplingInterval");
-  if (is_negative(interval)) {
-    errors.push_back(invalid_setting("admissionFairSharing.usageSamplingInterval", interval, "must be greater than 0"));
+  if (is_negative(sharing->at("usageSamplingInterval"))) {
+    // Kueue's message shows the other duration.
+    errors.push_back({"admissionFairSharing.usageSamplingInterval", FieldErrorType::kInvalid,
+                      json(sharing->at("usageHalfLifeTime")).dump(), "must be greater than 0"});
   }
   const json& weights = object_at(*sharing, {"resourceWeights"});
   for (auto it = weights.begin(); it != weights.end(); ++it) {

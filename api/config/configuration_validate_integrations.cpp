@@ -45,7 +45,20 @@ bool is_kind_version_group(std::string_view text) {
   return std::count(text.begin(), text.end(), '.') >= 2;
 }
 
-void validate_external_multikueue_frameworks(const json& multi, FieldErrors& errors) {
+// The kinds that Kueue sends to other clusters without a description, as externalFrameworks would name them.
+std::set<std::string> kinds_with_multikueue_adapter(const json& enabled) {
+  std::set<std::string> kinds;
+  for (const Framework& framework : known_frameworks()) {
+    const bool has_adapter =
+        framework.name != "deployment" && framework.name != "sparkoperator.k8s.io/sparkapplication";
+    if (has_adapter && std::find(enabled.begin(), enabled.end(), framework.name) != enabled.end())
+      kinds.insert(framework.kind);
+  }
+  return kinds;
+}
+
+void validate_external_multikueue_frameworks(const json& multi, const json& enabled, FieldErrors& errors) {
+  const std::set<std::string> with_adapter = kinds_with_multikueue_adapter(enabled);
   std::set<std::string> seen;
   const json& frameworks = array_at(multi, {"externalFrameworks"});
   for (size_t i = 0; i < frameworks.size(); ++i) {
@@ -53,9 +66,11 @@ void validate_external_multikueue_frameworks(const json& multi, FieldErrors& err
     const auto& name = frameworks[i].at("name").get_ref<const std::string&>();
     if (!is_kind_version_group(name)) {
       errors.push_back(invalid(field, name, "must be in 'kind.version.group' format"));
-    } else if (!seen.insert(name).second) {
-      errors.push_back(duplicate(field, name));
+      continue;
     }
+    if (!seen.insert(name).second) errors.push_back(duplicate(field, name));
+    if (with_adapter.contains(name))
+      errors.push_back(invalid(field, name, "conflicts with a built-in MultiKueue adapter"));
   }
 }
 
@@ -157,7 +172,7 @@ void validate_multikueue(const json& configuration, FieldErrors& errors) {
   const auto& origin = multi.at("origin").get_ref<const std::string&>();
   const auto complaints = is_valid_label_value(origin);
   if (!complaints.empty()) errors.push_back(invalid("multiKueue.origin", origin, join(complaints, ",")));
-  validate_external_multikueue_frameworks(multi, errors);
+  validate_external_multikueue_frameworks(multi, array_at(configuration, {"integrations", "frameworks"}), errors);
   validate_cluster_profile(multi, errors);
 
   const auto incremental = multi.find("incrementalDispatcherConfig");

@@ -249,6 +249,13 @@ visibilityServer: {bindAddress: 0.0.0.0, bindPort: 1}
   }
 }
 
+TEST_CASE("the incremental dispatcher has a default step in v1beta2 only") {
+  const std::string rest = "multiKueue: {dispatcherName: kueue.x-k8s.io/multikueue-dispatcher-incremental}\n";
+  const json now = load(v1beta2(rest)).kueue.effective.at("multiKueue");
+  CHECK(now.at("incrementalDispatcherConfig") == json{{"stepSize", 3}});
+  CHECK_FALSE(load(v1beta1(rest)).kueue.effective.at("multiKueue").contains("incrementalDispatcherConfig"));
+}
+
 TEST_CASE("fields that only v1beta1 has are read and lead nowhere") {
   const Configuration c = load(v1beta1(R"(
 queueVisibility: {clusterQueues: {maxCount: 3}, updateIntervalSeconds: 4}

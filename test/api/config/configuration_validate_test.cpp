@@ -225,9 +225,14 @@ TEST_CASE("fairness and retention and MultiKueue are checked") {
       {"fair sharing must say how",
        "fairSharing: {}",
        {"fairSharing.preemptionStrategies: Required value: must be specified"}},
-      {"a negative sampling interval",
-       "admissionFairSharing: {usageSamplingInterval: -1s}",
-       {"admissionFairSharing.usageSamplingInterval: Invalid value: \"-1s\": must be greater than 0"}},
+      {"two strategies in one text",
+       "fairSharing: {preemptionStrategies: ['LessThanOrEqualToFinalShare,LessThanInitialShare']}",
+       {"fairSharing.preemptionStrategies: Unsupported value: "
+        "[\"LessThanOrEqualToFinalShare,LessThanInitialShare\"]: supported values: \"LessThanInitialShare\", "
+        "\"LessThanOrEqualToFinalShare\", \"LessThanOrEqualToFinalShare,LessThanInitialShare\""}},
+      {"a negative sampling interval: Kueue's message shows the half-life",
+       "admissionFairSharing: {usageSamplingInterval: -1s, usageHalfLifeTime: 2m}",
+       {"admissionFairSharing.usageSamplingInterval: Invalid value: \"2m0s\": must be greater than 0"}},
       {"negative retention",
        "objectRetentionPolicies: {workloads: {afterDeactivatedByKueue: -1s}}",
        {"objectRetentionPolicies.workloads.afterDeactivatedByKueue: Invalid value: \"-1s\": must be greater than or "
@@ -240,6 +245,12 @@ TEST_CASE("fairness and retention and MultiKueue are checked") {
        "multiKueue: {externalFrameworks: [{name: a.b.c}, {name: a.b.c}, {name: a}]}",
        {"multiKueue.externalFrameworks[1].name: Duplicate value: \"a.b.c\"",
         "multiKueue.externalFrameworks[2].name: Invalid value: \"a\": must be in 'kind.version.group' format"}},
+      {"external frameworks that Kueue itself sends to other clusters",
+       "integrations: {frameworks: [batch/job, sparkoperator.k8s.io/sparkapplication]}\n"
+       "multiKueue: {externalFrameworks: [{name: Job.v1.batch}, {name: SparkApplication.v1beta2.sparkoperator.k8s.io}, "
+       "{name: JobSet.v1alpha2.jobset.x-k8s.io}]}",
+       {"multiKueue.externalFrameworks[0].name: Invalid value: \"Job.v1.batch\": conflicts with a built-in MultiKueue "
+        "adapter"}},
       {"a step without the dispatcher that steps",
        "multiKueue: {incrementalDispatcherConfig: {stepSize: 0}}",
        {"multiKueue.incrementalDispatcherConfig.stepSize: Invalid value: 0: must be greater than or equal to 1",
