@@ -66,7 +66,7 @@ constexpr FeatureGate kGates[] = {
     {"QuotaCheckStrategy", true, GateStage::kBeta, kActs},
     {"ReclaimablePods", true, GateStage::kBeta, kActs},
     {"RecomputeAssignmentUponPreemptionTargetsOverlap", true, GateStage::kBeta},
-    {"RejectUpdatesToCQWithInvalidOnFlavors", false, GateStage::kAlpha},
+    {"RejectUpdatesToCQWithInvalidOnFlavors", false, GateStage::kAlpha, kActs},
     {"RemoveFinalizersWithStrictPatch", true, GateStage::kBeta},
     {"SchedulerLibraryIntegration", false, GateStage::kAlpha},
     {"SchedulingEquivalenceHashing", true, GateStage::kBeta},
