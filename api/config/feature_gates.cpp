@@ -120,6 +120,7 @@ constexpr Dependency kDependencies[] = {
     {"TASFailedNodeReplacementFailFast", "TopologyAwareScheduling"},
     {"TASHandleOverlappingFlavors", "TopologyAwareScheduling"},
     {"TASMultiLayerTopology", "TopologyAwareScheduling"},
+    {"TASRecomputeAssignmentWithinSchedulingCycle", "TopologyAwareScheduling"},
     {"TASReplaceNodeDueToNotReadyOverFixedTime", "TASFailedNodeReplacement"},
     {"TASReplaceNodeDueToNotReadyOverFixedTime", "TopologyAwareScheduling"},
     {"TASReplaceNodeOnNodeTaints", "TopologyAwareScheduling"},

@@ -131,6 +131,9 @@ TEST_CASE("turning topology-aware scheduling off names every gate that builds on
   CHECK(
       has("featureGates: Invalid value: \"TASFailedNodeReplacement\": TASFailedNodeReplacement requires "
           "TopologyAwareScheduling to be enabled"));
+  CHECK(
+      has("featureGates: Invalid value: \"TASRecomputeAssignmentWithinSchedulingCycle\": "
+          "TASRecomputeAssignmentWithinSchedulingCycle requires TopologyAwareScheduling to be enabled"));
   CHECK(std::is_sorted(errors.begin(), errors.end()));
 }
 
