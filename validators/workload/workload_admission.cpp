@@ -2,6 +2,8 @@
 // amounts can be divided among the pods. Rejected, for example:
 //
 //   conditions: [{type: QuotaReserved, status: "True"}], admission: null
+//
+// A Workload that was stored without its admission can still be changed, so that it can be corrected or removed.
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -31,19 +33,25 @@ void check_usage(FieldErrors& errors, const FieldPath& path, const json& assignm
   }
 }
 
+bool has_admission(const json& workload) {
+  const json* admission = find_path(workload, {"status", "admission"});
+  return admission != nullptr && admission->is_object();
+}
+
 FieldErrors check(const Review& review) {
   const json& workload = review.request.object;
   if (!jobs::has_quota_reservation(workload)) return {};
   const FieldPath path{std::string(kAdmission)};
-  const json* admission = find_path(workload, {"status", "admission"});
-  if (admission == nullptr || !admission->is_object()) {
+  if (!has_admission(workload)) {
+    const json& before = review.request.old_object;
+    if (jobs::has_quota_reservation(before) && !has_admission(before)) return {};
     return {required(path, "must be set while the QuotaReserved condition is true")};
   }
   std::set<std::string_view> known;
   for (const json& pod_set : jobs::pod_sets_of(workload)) known.insert(string_at(pod_set, {"name"}));
   FieldErrors errors;
   size_t i = 0;
-  for (const json& assignment : array_at(*admission, {"podSetAssignments"})) {
+  for (const json& assignment : array_at(workload, {"status", "admission", "podSetAssignments"})) {
     const FieldPath at = path.child("podSetAssignments").index(i++);
     const std::string_view name = string_at(assignment, {"name"});
     if (!known.contains(name)) errors.push_back(not_found(at.child("name"), name));

@@ -2,10 +2,13 @@
 // example:
 //
 //   podSets: [{name: main, count: 2}], reclaimablePods: [{name: main, count: 3}]
+//
+// After an elastic job has become smaller, its old count can stay until its reconciler writes a new one.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
+#include "jobs/management.h"
 #include "jobs/named_items.h"
 #include "jobs/queue_fields.h"
 #include "validators/enough_errors.h"
@@ -24,6 +27,8 @@ FieldErrors check(const Review& review) {
   for (const json& pod_set : pod_sets) known.emplace_back(string_at(pod_set, {"name"}));
   std::sort(known.begin(), known.end());
   const jobs::NamedItems by_name(pod_sets);
+  const bool is_elastic = jobs::is_elastic(review.settings, review.request.object);
+  const jobs::NamedItems before(array_at(review.request.old_object, {"status", "reclaimablePods"}));
   FieldErrors errors;
   for (const json& one : reclaimable) {
     if (errors.size() == kEnoughErrors) break;
@@ -38,7 +43,9 @@ FieldErrors check(const Review& review) {
     }
     const int64_t count = int_at(one, {"count"}).value_or(0);
     const int64_t most = int_at(*pod_set, {"count"}).value_or(0);
-    if (count > most) {
+    const json* old_one = before.find(name);
+    const bool is_kept = is_elastic && old_one != nullptr && int_at(*old_one, {"count"}).value_or(0) == count;
+    if (count > most && !is_kept) {
       errors.push_back(invalid(path.child("count"), count, "should be less or equal to " + std::to_string(most)));
     }
   }
