@@ -109,6 +109,43 @@ TEST_CASE("schema: numbers keep to their bounds and to their format") {
               "spec.priority"});
 }
 
+TEST_CASE("schema: limits that differ between the versions of Kueue's definitions") {
+  struct Row {
+    std::string version, kind, object;
+    Texts errors;
+  };
+  const std::string names = R"(["a","b","c","d","e","f","g","h","i","j","k"])";
+  const std::string nominated =
+      R"({"spec": {"podSets": [{"count": 1, "template": {}}]}, "status": {"nominatedClusterNames": )" + names + "}}";
+  const std::string no_name =
+      R"({"spec": {"controllerName": "", "parameters": {"apiGroup": "a", "kind": "K", "name": "n"}}})";
+  const Row rows[] = {
+      {"v1beta2",
+       "AdmissionCheck",
+       no_name,
+       {"spec.controllerName: Invalid value: \"\": spec.controllerName in body should be at least 1 chars long"}},
+      {"v1beta1", "AdmissionCheck", no_name, {}},
+      {"v1beta2", "Workload", nominated, {}},
+      {"v1beta1", "Workload", nominated, {}},
+      {"v1beta1", "Workload", R"({"spec": {"queueName": "q"}})", {"spec.podSets: Required value"}},
+      {"v1beta2", "Workload", R"({"spec": {"queueName": "q"}})", {}},
+      {"v1beta2",
+       "Workload",
+       R"({"spec": {"podSets": [{"count": 1, "template": {}}]}, "status": {"admission": {"clusterQueue": "q"}}})",
+       {}},
+      {"v1beta1",
+       "Workload",
+       R"({"spec": {"podSets": [{"count": 1, "template": {}}]}, "status": {"admission": {"clusterQueue": "q"}}})",
+       {"status.admission.podSetAssignments: Required value"}},
+  };
+  for (const Row& row : rows) {
+    INFO(row.version << " " << row.kind << " " << row.object);
+    const json& schema = schema_of("kueue.x-k8s.io", row.version, row.kind);
+    const json object = with(json::parse(row.object), "/metadata", R"({"name": "n"})");
+    CHECK(texts(check_schema(schema, object, nullptr)) == row.errors);
+  }
+}
+
 TEST_CASE("schema: what was wrong before and stays as it was can be kept") {
   const json wrong = with(cluster_queue(), "/spec/queueingStrategy", R"("FIFO")");
   CHECK(check_schema(queue_schema(), with(wrong, "/spec/stopPolicy", R"("Hold")"), wrong).empty());
