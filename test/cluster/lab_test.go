@@ -29,9 +29,22 @@ func startLab(t *testing.T, flags ...string) (lab *exec.Cmd, directory string, s
 	t.Cleanup(func() { _ = lab.Process.Kill() }) // if the test failed half way
 	harness.Eventually(t, time.Minute, "the lab is ready", func() error {
 		_, err := os.Stat(ready)
+		if err != nil && hasEnded(lab.Process.Pid) {
+			t.Fatalf("the lab ended at its start (%v):\n%s", lab.Wait(), stderr)
+		}
 		return err
 	})
 	return lab, directory, stderr
+}
+
+// hasEnded is true for a child that has ended and that nothing has waited for yet.
+func hasEnded(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return true
+	}
+	_, state, _ := strings.Cut(string(stat), ") ")
+	return strings.HasPrefix(state, "Z")
 }
 
 // processesIn lists the processes whose command line names the folder.

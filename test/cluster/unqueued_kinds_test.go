@@ -62,7 +62,7 @@ func TestKindsThatAreNotQueuedAreToldWithoutMuster(t *testing.T) {
 	cluster.HollowNodes(t)
 	cluster.Kubectl(t, rayJobDefinition, "apply", "-f", "-")
 	t.Cleanup(func() { cluster.Kubectl(t, "", "delete", "crd", "rayjobs.ray.io") })
-	cluster.Kubectl(t, "", "wait", "--for=condition=Established", "--timeout=30s", "crd", "rayjobs.ray.io")
+	cluster.WaitForDefinition(t, "rayjobs.ray.io")
 	namespace := cluster.Namespace(t, nil)
 	config, err := clientcmd.BuildConfigFromFlags("", cluster.Kubeconfig)
 	must(t, err)

@@ -1,8 +1,13 @@
 package harness
 
 import (
+	"fmt"
 	"os"
 	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // InstallDefinition applies a CustomResourceDefinition from a file and waits until its kind is served. It is
@@ -15,5 +20,25 @@ func (c *Cluster) InstallDefinition(t testing.TB, file, name string) {
 	}
 	c.Kubectl(t, string(definition), "apply", "--server-side", "-f", "-")
 	t.Cleanup(func() { c.Kubectl(t, "", "delete", "crd", name, "--timeout=60s") })
-	c.Kubectl(t, "", "wait", "--for=condition=Established", "crd/"+name, "--timeout=30s")
+	c.WaitForDefinition(t, name)
+}
+
+// WaitForDefinition waits until the kind of a CustomResourceDefinition is served. (kubectl wait fails at once if it sees
+// a definition that has no condition yet.)
+func (c *Cluster) WaitForDefinition(t testing.TB, name string) {
+	t.Helper()
+	Eventually(t, 30*time.Second, name+" is served", func() error {
+		live, err := c.Dynamic.Resource(definitions).Get(Context(t), name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		conditions, _, _ := unstructured.NestedSlice(live.Object, "status", "conditions")
+		for _, condition := range conditions {
+			fields := condition.(map[string]any)
+			if fields["type"] == "Established" && fields["status"] == "True" {
+				return nil
+			}
+		}
+		return fmt.Errorf("its conditions are %v", conditions)
+	})
 }

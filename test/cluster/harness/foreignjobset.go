@@ -59,8 +59,8 @@ func (c *Cluster) InstallForeignJobSet(t testing.TB) *ForeignJobSet {
 	Set(foreign.definition, versions, "spec", "versions")
 
 	c.removeJobSetDefinition(t)
-	foreign.apply(t, metav1.CreateOptions{})
 	t.Cleanup(func() { c.removeJobSetDefinition(t) })
+	foreign.apply(t, metav1.CreateOptions{})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
@@ -213,7 +213,7 @@ func (f *ForeignJobSet) apply(t testing.TB, options metav1.CreateOptions) {
 	if _, err := f.cluster.Dynamic.Resource(definitions).Create(Context(t), f.definition, options); err != nil {
 		t.Fatalf("installing the definition: %v", err)
 	}
-	f.cluster.Kubectl(t, "", "wait", "--for=condition=Established", "--timeout=30s", "crd", jobSetDefinition)
+	f.cluster.WaitForDefinition(t, jobSetDefinition)
 }
 
 func (c *Cluster) foreignJobSetInstalled(t testing.TB) bool {
