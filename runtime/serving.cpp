@@ -136,14 +136,16 @@ void Serving::set_certificate(std::string_view chain_pem, std::string_view key_p
 
 void Serving::stop(Duration delay) {
   readiness_.shut_down();
+  server::DrainTimes webhook_times{.patience = std::chrono::seconds(8)};
   if (delay > Duration::zero()) {
     log_info("shutting down: not ready, draining", {{"delay", format_duration(delay)}});
+    // A request that meets our close on its way is lost, and its Job is refused: the API server does not repeat a POST.
+    // It uses the latest connection first. So each connection is closed by the answer to its next request, and one
+    // without a request for the delay and the grace is hardly about to get one.
+    webhook_.close_after_answers();
     std::this_thread::sleep_for(delay);
+    webhook_times.idle_grace = kIdleGrace;
   }
-  server::DrainTimes webhook_times{.patience = std::chrono::seconds(8)};
-  // A request that meets our close on its way is lost, and its Job is refused: the API server does not repeat a POST.
-  // It uses the latest connection first, so one without a request for so long is hardly about to get one.
-  if (delay > Duration::zero()) webhook_times.idle_grace = kIdleGrace;
   webhook_.drain(webhook_times);
   constexpr server::DrainTimes kOthers{.patience = std::chrono::seconds(1)};
   if (visibility_) visibility_->drain(kOthers);

@@ -49,6 +49,10 @@ Outcome<> HttpServer::start() {
   return parts_->loop.start(std::move(listeners), options_.workers);
 }
 
+void HttpServer::close_after_answers() {
+  parts_->loop.close_after_answers();
+}
+
 void HttpServer::drain(const DrainTimes& times) {
   parts_->loop.drain(times);
 }

@@ -48,6 +48,10 @@ class HttpServer {
   // After start(): the port that is listened on.
   uint16_t port() const { return port_; }
 
+  // Before drain(): from now on each answer says Connection: close, and a new connection is accepted and gets one
+  // answer. So clients leave, and what is still open when drain() begins has had no request since. Thread-safe.
+  void close_after_answers();
+
   // Accepts no more connections, answers running requests with Connection: close, keeps idle connections
   // for a while because a request can arrive, then closes them. Returns when all are closed, or when `times` are
   // over. To lose no request, the process first reports unready, so that clients use another replica.

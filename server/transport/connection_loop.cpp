@@ -360,6 +360,10 @@ void ConnectionLoop::kick_all() {
   }
 }
 
+void ConnectionLoop::close_after_answers() {
+  settings_.drain_phase = DrainPhase::kLastRequests;
+}
+
 void ConnectionLoop::drain(const DrainTimes& times) {
   if (workers_.empty()) return;
   const auto begin = settings_.clock->now().monotonic;

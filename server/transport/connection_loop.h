@@ -35,6 +35,9 @@ class ConnectionLoop {
   // Takes listening sockets and begins to serve. Once.
   Outcome<> start(std::vector<FileDescriptor> listeners, size_t workers);
 
+  // Before drain(): still accepts, and each answer closes its connection. Thread-safe.
+  void close_after_answers();
+
   // Stops accepting, answers the running requests, closes the other connections, joins the workers. Returns
   // at the end or after `times.patience`. Blocks its caller, which must not be a worker; a second call has no
   // effect.

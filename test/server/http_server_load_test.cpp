@@ -157,6 +157,21 @@ TEST_CASE("Draining answers a request that an idle connection brings within its 
   CHECK(std::chrono::steady_clock::now() - begin < 20s);
 }
 
+TEST_CASE("Before draining each answer closes its connection, and new connections get an answer") {
+  TestServer server(Wire::kTls);
+  TestClient old(server.port());
+  CHECK(old.exchange(post("/echo", "1"))->headers.count("connection") == 0);
+  server.server->close_after_answers();
+  TestClient fresh(server.port());
+  for (TestClient* client : {&old, &fresh}) {
+    const auto answer = client->exchange(post("/echo", "2"));
+    REQUIRE(answer);
+    CHECK(answer->body == "2");
+    CHECK(answer->headers.at("connection") == "close");
+    CHECK(client->closed_by_server());
+  }
+}
+
 TEST_CASE("Draining ends when patience is over although a peer never finishes") {
   TestServer server(Wire::kTls);
   TestClient half(server.port());
