@@ -46,11 +46,12 @@ std::vector<Decision> Cycle::run() {
 void Cycle::nominate(CycleEntry& entry) const {
   WorkloadState& workload = *entry.workload;
   state_.subject = &workload;
-  // Quota has changed in the ClusterQueue, so tried flavors can fit now; but a scan that stopped in the last cycle
-  // continues, otherwise it would never end.
+  // Other requests can fit into tried flavors, and so can the same ones if quota has changed in the ClusterQueue; but a
+  // scan that stopped in the last cycle continues, otherwise it would never end.
   const ScanProgress& progress = workload.progress;
-  const bool recent = progress.cycle + 1 == state_.cycle && progress.shape == workload.shape;
-  if (progress.generation < workload.queue->generation && !recent) workload.progress = {};
+  const bool is_recent = progress.cycle + 1 == state_.cycle;
+  const bool quota_changed = progress.generation < workload.queue->generation;
+  if (progress.shape != workload.shape || (quota_changed && !is_recent)) workload.progress = {};
   find_placement(entry);
   workload.progress = entry.placement.progress;
 }

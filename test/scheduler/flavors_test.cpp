@@ -131,6 +131,23 @@ TEST_CASE("flavors: preemption in the first or the free second is a matter of wh
   }
 }
 
+TEST_CASE("flavors: a search that stopped goes on with the next flavor and begins anew for other requests") {
+  for (const int64_t cores : {3, 1}) {
+    INFO(cores);
+    Cluster cluster;
+    cluster.put(test::resource_flavor("first"));
+    cluster.put(test::resource_flavor("second"));
+    cluster.put(cluster_queue("a", "team", {{"first", 1}, {"second", 4}}));
+    cluster.put(cluster_queue("b", "team", {{"first", 1}}));
+    cluster.put(cluster_queue("lender", "team", {{"first", 2}}));
+    cluster.put(workload("late", "a", 0), 3);
+    cluster.put(workload("early", "b", 1), 2);
+    CHECK(cluster.cycle() == "+early ?late:skipped");
+    cluster.put(workload("late", "a", 0), cores);
+    CHECK_EQ(answer(cluster.scheduler.cycle(at(1))), std::string(cores == 3 ? "second" : "first"));
+  }
+}
+
 TEST_CASE("flavors: one flavor for all resources of a group and another for another group") {
   Cluster cluster;
   cluster.put(test::resource_flavor("machines"));
