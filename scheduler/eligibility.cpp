@@ -17,6 +17,7 @@ bool has_failed_checks(const Workload& workload) {
 
 }  // namespace
 
+// The rules are those of the ClusterQueue's reconciler, so its condition Active and the scheduler always agree.
 std::optional<InactiveQueue> why_inactive(const SchedulerState& state, const std::string& cluster_queue) {
   const auto known = state.queues.find(cluster_queue);
   const QueueState* queue = known == state.queues.end() ? nullptr : known->second.get();

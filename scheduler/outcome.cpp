@@ -15,6 +15,7 @@ std::string amount_text(const QuotaIdTable& names, ResourceId resource, int64_t 
 std::string to_text(const QuotaIdTable& names, const FlavorRejection& obstacle) {
   using Kind = FlavorRejection::Kind;
   const std::string& resource = names.resource_name(obstacle.resource);
+  // These two are about all flavors, so the id of a flavor is not set.
   if (obstacle.kind == Kind::kNotCovered) return "resource " + resource + " unavailable in ClusterQueue";
   if (obstacle.kind == Kind::kNoFlavor) return "no flavor assigned, and so no topology";
   const std::string& flavor = names.flavor_name(obstacle.flavor);

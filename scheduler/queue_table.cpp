@@ -26,6 +26,7 @@ QueueState& QueueTable::cluster_queue(const std::string& name) {
   return *slot;
 }
 
+// A Workload can be listed before its LocalQueue, so the state of a queue begins with the first name.
 LocalQueueState& QueueTable::local_queue(const std::string& key) {
   std::unique_ptr<LocalQueueState>& slot = state_.local_queues[key];
   if (!slot) {
@@ -44,6 +45,7 @@ void QueueTable::drop_if_unused(QueueState& queue) {
 }
 
 void QueueTable::drop_if_unused(LocalQueueState& local) {
+  // Its Workloads point to it, and wait here until somebody creates the LocalQueue again.
   if (local.object != nullptr || !local.workloads.empty()) return;
   wake_.forget(local);
   state_.local_queues.erase(std::string(local.key));
@@ -116,6 +118,7 @@ void QueueTable::unset_object(QueueState& queue) {
   drop_if_unused(queue);
 }
 
+// false: only its status has changed, so no tree is computed again and no Workload is woken.
 bool QueueTable::set_cohort(const CohortPtr& cohort) {
   const CohortPtr before = std::exchange(cohorts_[cohort->meta.name], cohort);
   if (before != nullptr && same_spec(before->meta, cohort->meta)) return false;
@@ -136,6 +139,7 @@ FlavorState& QueueTable::flavor(const std::string& name) {
   return state_.flavors[id];
 }
 
+// true: labels or taints can differ, so Workloads that it did not suit are evaluated again.
 bool QueueTable::set_flavor(const ResourceFlavorPtr& object) {
   const ResourceFlavorPtr before = std::exchange(flavor(object->meta.name).object, object);
   return before == nullptr || !same_spec(before->meta, object->meta);

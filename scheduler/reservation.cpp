@@ -41,6 +41,7 @@ void read_admission_usage(QuotaIdTable& names, const Workload& workload, const A
                [&](const std::string& flavor, const std::string& resource, int64_t amount) {
                  const QuotaId quota = names.quota(names.flavor(flavor), names.resource(resource));
                  add_amount(usage, quota, amount);
+                 // Also with an amount of zero: the Workload has this flavor, and can be a candidate for its quota.
                  if (std::find(used.begin(), used.end(), quota) == used.end()) used.push_back(quota);
                });
 }

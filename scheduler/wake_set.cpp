@@ -14,6 +14,7 @@ void WakeSet::mark_dirty(const QueueState& queue) {
   trees_.mark_dirty(ledger_.root(queue.node));
 }
 
+// Both sets hold addresses, so this comes before the end of the queue.
 void WakeSet::forget(QueueState& queue) {
   released_.erase(&queue);
   deferred_releases_.erase(&queue);

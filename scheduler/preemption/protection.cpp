@@ -30,6 +30,7 @@ std::optional<MonotonicTime> protected_until(const SchedulerState& state, const 
       candidate.queue == preemptor.queue ? &PreemptionProtection::in_queue : &PreemptionProtection::reclaim;
   // Without a limit a ClusterQueue respects as much as it grants.
   const Duration most = respects.limit ? *respects.limit : (respects.*kind).value_or(Duration::zero());
+  // Without a start its admission checks are pending: it has not run, so no work is lost.
   const auto& start = candidate.holding().start;
   if (most <= Duration::zero() || !start) return std::nullopt;
   const Duration length = std::min(granted(state, candidate, kind), most);
@@ -46,12 +47,14 @@ void await_protection_end(SchedulerState& state, QueueState& queue, MonotonicTim
   state.protection_ends.insert({end, &queue});
 }
 
+// The index has the time in its key, so the entry goes before the time changes.
 void forget_protection_end(SchedulerState& state, QueueState& queue) {
   if (!queue.protection_end) return;
   state.protection_ends.erase({*queue.protection_end, &queue});
   queue.protection_end.reset();
 }
 
+// Equal times are all taken: protections of Workloads that started together end together.
 std::vector<QueueState*> take_ended_protections(SchedulerState& state, MonotonicTime now) {
   std::vector<QueueState*> queues;
   while (!state.protection_ends.empty() && state.protection_ends.begin()->time <= now) {

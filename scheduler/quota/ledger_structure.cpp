@@ -47,18 +47,21 @@ void Ledger::set_queue(NodeId queue, std::string cohort, std::vector<QuotaLimits
   stale_ = true;
 }
 
+// The usage of a queue without scheduling still counts: its Workloads run until they end.
 void Ledger::set_scheduled(NodeId queue, bool scheduled) {
   if (nodes_[queue].scheduled == scheduled) return;
   nodes_[queue].scheduled = scheduled;
   stale_ = true;
 }
 
+// What its Workloads hold leaves the sums of its Cohorts, which are computed again.
 void Ledger::remove_queue(NodeId queue) {
   nodes_[queue] = {};
   free_.push_back(queue);
   stale_ = true;
 }
 
+// The node can exist before the object: a ClusterQueue that was listed earlier has named it.
 void Ledger::set_cohort(const std::string& name, std::string parent, std::vector<QuotaLimits> limits, double weight) {
   Node& node = nodes_[cohort_node(name)];
   node.has_object = true;
@@ -111,6 +114,7 @@ void Ledger::settle() {
 
 // A Cohort exists while it has an object, or while an existing object names it.
 void Ledger::link() {
+  // Copies: cohort_node() can add nodes, and then all nodes move.
   std::vector<std::string> named;
   for (const Node& node : nodes_) {
     if (node.live && (node.queue || node.has_object) && !node.parent_name.empty()) named.push_back(node.parent_name);

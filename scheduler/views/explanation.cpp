@@ -140,6 +140,7 @@ std::string outlook_of(const LastAttempt& refusal) {
 
 std::optional<SchedulerView> explain_pending(const SchedulerState& state, const std::string& ns,
                                              const std::string& name) {
+  // Thousands can be ahead; the count says how many, and users look at the first ones.
   constexpr size_t kMostAhead = 10;
   const WorkloadState* workload = state.find_workload(ns, name);
   if (workload == nullptr || !workload->in_queue()) return std::nullopt;
@@ -150,6 +151,7 @@ std::optional<SchedulerView> explain_pending(const SchedulerState& state, const 
   for (const WorkloadState* other : ahead.first)
     explanation.ahead.push_back(other->object->meta.ns + "/" + other->object->meta.name);
   if (const auto inactive = why_inactive(state, queue.name)) {
+    // No list of flavors: whatever is free there, the queue admits nothing.
     explanation.reason = kSuspendedReason;
     explanation.message = "ClusterQueue " + queue.name + " does not admit workloads: " + inactive->message;
     explanation.outlook = "Is evaluated when the ClusterQueue is active again.";
@@ -163,6 +165,7 @@ std::optional<SchedulerView> explain_pending(const SchedulerState& state, const 
     if (const WorkloadState* first = queue.pending.evaluated(workload->shape)) refusal = first->waiting().refusal.get();
   }
   explanation.flavors = explain_flavors(state, *workload, refusal);
+  // The object as it is now comes before the last evaluation, which can be older than a change.
   if (const std::optional<Invalid> invalid = why_invalid(state, *workload)) {
     explanation.reason = to_text(invalid->reason);
     explanation.message = invalid->message;

@@ -9,6 +9,7 @@
 namespace muster::scheduler {
 namespace {
 
+// Without a root (a cycle of Cohorts) a share has no denominator, and is 0.
 TreeReading tree_of(const SchedulerState& state, NodeId node) {
   const Ledger& ledger = state.ledger;
   const NodeId parent = ledger.parent(node), root = ledger.root(node);
