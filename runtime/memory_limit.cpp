@@ -7,6 +7,8 @@
 #include <fstream>
 #include <string>
 
+#include "base/mutex.h"
+
 // Only the product is linked to mimalloc (CMakeLists.txt); tests and sanitizers are not.
 #pragma weak mi_collect
 #pragma weak mi_option_get
@@ -65,6 +67,10 @@ std::optional<size_t> memory_limit(const fs::path& root) {
 
 void release_free_memory() {
   if (&mi_collect == nullptr) {
+    // If a sanitizer or a preloaded allocator replaces malloc, the first call makes glibc's own malloc ready, and glibc
+    // stops the process if two threads do that at once.
+    static Mutex mutex;
+    const MutexLock lock(mutex);
     malloc_trim(0);
     return;
   }
