@@ -61,7 +61,8 @@ func (o *Overrun) Now(t testing.TB) error {
 }
 
 func newOverrunBook(grace time.Duration) overrunBook {
-	return overrunBook{grace: grace, jobs: map[types.UID]*runningJob{}, jobSets: map[types.UID]bool{}, workloads: map[holder]*admitted{}}
+	return overrunBook{grace: grace, jobs: map[types.UID]*runningJob{}, jobSets: map[types.UID]bool{}, gone: map[types.UID]time.Time{},
+		workloads: map[holder]*admitted{}}
 }
 
 // runningJob is the amount that a Job that is not suspended can use. `root`: the owner of this quota when it
@@ -86,6 +87,7 @@ type overrunBook struct {
 	grace     time.Duration
 	jobs      map[types.UID]*runningJob
 	jobSets   map[types.UID]bool
+	gone      map[types.UID]time.Time // JobSets that were deleted, and when
 	workloads map[holder]*admitted
 }
 
@@ -96,6 +98,9 @@ func (b *overrunBook) see(t testing.TB, change moment) {
 		b.seeJob(t, change)
 	case "JobSet":
 		b.jobSets[uid] = !change.gone
+		if change.gone {
+			b.gone[uid] = change.at
+		}
 	case "Workload":
 		b.seeWorkload(change)
 	}
@@ -155,6 +160,11 @@ func (b *overrunBook) seeJob(t testing.TB, change moment) {
 	if controller := metav1.GetControllerOf(&job); controller != nil && controller.Kind == "JobSet" &&
 		controller.APIVersion == JobSets.GroupVersion().String() {
 		known.controller = controller.UID
+		// The controller of JobSets can see the end of a Job before the end of its JobSet, and makes the Job again:
+		// this one is garbage too, on the quota of the same JobSet.
+		if at, isGone := b.gone[controller.UID]; isGone && known.root == "" {
+			known.root, known.rootAt = controller.UID, at
+		}
 	}
 }
 
