@@ -6,13 +6,37 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
-// kernelSettings are those that a kubelet sets for the whole machine.
+// kernelSettings are those that a kubelet sets for the whole machine, and inotifyInstances.
 var kernelSettings = []string{
 	"vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic", "kernel/panic_on_oops",
-	"kernel/keys/root_maxkeys", "kernel/keys/root_maxbytes",
+	"kernel/keys/root_maxkeys", "kernel/keys/root_maxbytes", inotifyInstances,
+}
+
+// inotifyInstances is the limit for each user. A lab needs some 20, and the kernel allows 128 by default: of seven labs at
+// a time one had a containerd without CRI.
+const (
+	inotifyInstances       = "fs/inotify/max_user_instances"
+	enoughInotifyInstances = 1024
+)
+
+// raiseInotifyLimit comes before containerd, and after recordKernelSettings.
+func raiseInotifyLimit() {
+	file := filepath.Join("/proc/sys", inotifyInstances)
+	text, err := os.ReadFile(file)
+	if err == nil {
+		var limit int
+		limit, err = strconv.Atoi(strings.TrimSpace(string(text)))
+		if err == nil && limit < enoughInotifyInstances {
+			err = os.WriteFile(file, []byte(strconv.Itoa(enoughInotifyInstances)), 0o600)
+		}
+	}
+	if err != nil {
+		say("the limit of inotify instances stays as it is, which is enough for a few labs: %v", err)
+	}
 }
 
 const kernelSettingsFile = "kernel-settings.json"
@@ -42,9 +66,15 @@ func recordKernelSettings(room *nodeRoom) error {
 	return os.WriteFile(path, text, 0o600)
 }
 
-// restoreKernelSettings undoes what the kubelet did since; nothing if no kubelet
-// was started.
+// restoreKernelSettings undoes what was changed since; nothing if no kubelet was started, or while another lab needs
+// the settings: the last one restores them.
 func restoreKernelSettings(room *nodeRoom) {
+	recorded, _ := filepath.Glob(filepath.Join(roomsDirectory, "*", kernelSettingsFile))
+	for _, one := range recorded {
+		if one != room.path(kernelSettingsFile) {
+			return
+		}
+	}
 	text, err := os.ReadFile(room.path(kernelSettingsFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return

@@ -72,6 +72,10 @@ func startRealNode(ctx context.Context, s *supervisor, server, layout string) er
 		}
 		images = append(images, muster)
 	}
+	if err := recordKernelSettings(s.room); err != nil {
+		return err
+	}
+	raiseInotifyLimit()
 	if err := startContainerd(ctx, s, images); err != nil {
 		return err
 	}
@@ -104,9 +108,6 @@ func startKubelet(s *supervisor, server string) error {
 		return err
 	}
 	if err := os.WriteFile(room.path("kubelet.json"), config, 0o600); err != nil {
-		return err
-	}
-	if err := recordKernelSettings(room); err != nil {
 		return err
 	}
 	return s.start("kubelet",
