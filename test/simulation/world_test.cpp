@@ -202,8 +202,9 @@ TEST_CASE("world: whatever fails by chance a gang starts together or ends with a
     CHECK(world.list(kPods).empty());
     CHECK(world.list(kConfigMaps).empty());
   }
-  CHECK(started >= static_cast<int>(test::seeds(50)));
-  CHECK(expired >= static_cast<int>(test::seeds(10)));
+  CHECK(started > static_cast<int>(test::seeds(50)));
+  // Of an eighth of the seeds one is enough.
+  CHECK(expired > (test::kSanitized ? 0 : 10));
 }
 
 }  // namespace world_test
