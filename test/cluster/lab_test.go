@@ -27,24 +27,10 @@ func startLab(t *testing.T, flags ...string) (lab *exec.Cmd, directory string, s
 	lab.Stderr = stderr
 	must(t, lab.Start())
 	t.Cleanup(func() { _ = lab.Process.Kill() }) // if the test failed half way
-	harness.Eventually(t, time.Minute, "the lab is ready", func() error {
-		_, err := os.Stat(ready)
-		if err != nil && hasEnded(lab.Process.Pid) {
-			t.Fatalf("the lab ended at its start (%v):\n%s", lab.Wait(), stderr)
-		}
-		return err
-	})
-	return lab, directory, stderr
-}
-
-// hasEnded is true for a child that has ended and that nothing has waited for yet.
-func hasEnded(pid int) bool {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return true
+	if _, err := harness.AwaitLab(lab, ready, time.Minute); err != nil {
+		t.Fatalf("%v\n%s", err, stderr)
 	}
-	_, state, _ := strings.Cut(string(stat), ") ")
-	return strings.HasPrefix(state, "Z")
+	return lab, directory, stderr
 }
 
 // processesIn lists the processes whose command line names the folder.

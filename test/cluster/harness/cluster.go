@@ -170,13 +170,33 @@ func startLab(folder string, hollowNodes int) (string, *exec.Cmd, error) {
 	if err := lab.Start(); err != nil {
 		return "", nil, fmt.Errorf("%w (build it with test/cluster/build)", err)
 	}
-	for began := time.Now(); time.Since(began) < UnderLoad(2*time.Minute); time.Sleep(50 * time.Millisecond) {
+	kubeconfig, err := AwaitLab(lab, ready, 2*time.Minute)
+	return kubeconfig, lab, err
+}
+
+// AwaitLab waits for the ready file of a `lab up`, and returns the path of the kubeconfig, which is in it. If there is
+// an error, the lab has ended.
+func AwaitLab(lab *exec.Cmd, ready string, within time.Duration) (string, error) {
+	for began := time.Now(); time.Since(began) < UnderLoad(within); time.Sleep(50 * time.Millisecond) {
 		if path, err := os.ReadFile(ready); err == nil {
-			return string(path[:len(path)-1]), lab, nil // without the newline
+			return strings.TrimSuffix(string(path), "\n"), nil
+		}
+		if hasEnded(lab.Process.Pid) {
+			return "", fmt.Errorf("lab up ended at its start: %v", lab.Wait())
 		}
 	}
 	_ = lab.Process.Signal(syscall.SIGTERM)
-	return "", nil, fmt.Errorf("lab up was not ready in time: %v", lab.Wait())
+	return "", fmt.Errorf("lab up was not ready in time: %v", lab.Wait())
+}
+
+// hasEnded is true for a child that has ended and that nothing has waited for yet.
+func hasEnded(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return true
+	}
+	_, state, _ := strings.Cut(string(stat), ") ")
+	return strings.HasPrefix(state, "Z")
 }
 
 // MusterLayout is a folder with muster's image: the shared cluster's image, or an image that is made now and

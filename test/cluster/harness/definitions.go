@@ -1,13 +1,11 @@
 package harness
 
 import (
-	"fmt"
 	"os"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // InstallDefinition applies a CustomResourceDefinition from a file and waits until its kind is served. It is
@@ -32,13 +30,6 @@ func (c *Cluster) WaitForDefinition(t testing.TB, name string) {
 		if err != nil {
 			return err
 		}
-		conditions, _, _ := unstructured.NestedSlice(live.Object, "status", "conditions")
-		for _, condition := range conditions {
-			fields := condition.(map[string]any)
-			if fields["type"] == "Established" && fields["status"] == "True" {
-				return nil
-			}
-		}
-		return fmt.Errorf("its conditions are %v", conditions)
+		return HasCondition("Established", "True", "")(live)
 	})
 }

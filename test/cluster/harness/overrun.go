@@ -61,8 +61,7 @@ func (o *Overrun) Now(t testing.TB) error {
 }
 
 func newOverrunBook(grace time.Duration) overrunBook {
-	return overrunBook{grace: grace, jobs: map[types.UID]*runningJob{}, jobSets: map[types.UID]bool{}, gone: map[types.UID]time.Time{},
-		workloads: map[holder]*admitted{}}
+	return overrunBook{grace: grace, jobs: map[types.UID]*runningJob{}, jobSets: map[types.UID]time.Time{}, workloads: map[holder]*admitted{}}
 }
 
 // runningJob is the amount that a Job that is not suspended can use. `root`: the owner of this quota when it
@@ -86,8 +85,7 @@ type admitted struct {
 type overrunBook struct {
 	grace     time.Duration
 	jobs      map[types.UID]*runningJob
-	jobSets   map[types.UID]bool
-	gone      map[types.UID]time.Time // JobSets that were deleted, and when
+	jobSets   map[types.UID]time.Time // when each was deleted; zero: it exists
 	workloads map[holder]*admitted
 }
 
@@ -97,9 +95,9 @@ func (b *overrunBook) see(t testing.TB, change moment) {
 	case "Job":
 		b.seeJob(t, change)
 	case "JobSet":
-		b.jobSets[uid] = !change.gone
+		b.jobSets[uid] = time.Time{}
 		if change.gone {
-			b.gone[uid] = change.at
+			b.jobSets[uid] = change.at
 		}
 	case "Workload":
 		b.seeWorkload(change)
@@ -162,8 +160,8 @@ func (b *overrunBook) seeJob(t testing.TB, change moment) {
 		known.controller = controller.UID
 		// The controller of JobSets can see the end of a Job before the end of its JobSet, and makes the Job again:
 		// this one is garbage too, on the quota of the same JobSet.
-		if at, isGone := b.gone[controller.UID]; isGone && known.root == "" {
-			known.root, known.rootAt = controller.UID, at
+		if deleted := b.jobSets[controller.UID]; !deleted.IsZero() && known.root == "" {
+			known.root, known.rootAt = controller.UID, deleted
 		}
 	}
 }
@@ -201,7 +199,7 @@ func (b *overrunBook) running(now time.Time) map[types.UID]int64 {
 	sums := map[types.UID]int64{}
 	for uid, job := range b.jobs {
 		root := uid
-		if b.jobSets[job.controller] {
+		if deleted, known := b.jobSets[job.controller]; known && deleted.IsZero() {
 			root = job.controller
 			job.root, job.rootAt = root, now
 		} else if job.root != "" && now.Sub(job.rootAt) < b.grace {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -45,8 +46,7 @@ const kernelSettingsFile = "kernel-settings.json"
 // kubelet, which a lab that runs already knows better.
 func recordKernelSettings(room *nodeRoom) error {
 	path := room.path(kernelSettingsFile)
-	earlier, _ := filepath.Glob(filepath.Join(roomsDirectory, "*", kernelSettingsFile))
-	for _, one := range earlier {
+	for _, one := range recordsOfOthers(room) {
 		if text, err := os.ReadFile(one); err == nil {
 			return os.WriteFile(path, text, 0o600)
 		}
@@ -66,14 +66,17 @@ func recordKernelSettings(room *nodeRoom) error {
 	return os.WriteFile(path, text, 0o600)
 }
 
+// recordsOfOthers are the files of the other rooms.
+func recordsOfOthers(room *nodeRoom) []string {
+	files, _ := filepath.Glob(filepath.Join(roomsDirectory, "*", kernelSettingsFile))
+	return slices.DeleteFunc(files, func(file string) bool { return file == room.path(kernelSettingsFile) })
+}
+
 // restoreKernelSettings undoes what was changed since; nothing if no kubelet was started, or while another lab needs
 // the settings: the last one restores them.
 func restoreKernelSettings(room *nodeRoom) {
-	recorded, _ := filepath.Glob(filepath.Join(roomsDirectory, "*", kernelSettingsFile))
-	for _, one := range recorded {
-		if one != room.path(kernelSettingsFile) {
-			return
-		}
+	if len(recordsOfOthers(room)) > 0 {
+		return
 	}
 	text, err := os.ReadFile(room.path(kernelSettingsFile))
 	if errors.Is(err, fs.ErrNotExist) {
