@@ -132,6 +132,19 @@ TEST_CASE("scheduler: two Workloads that evict each other come to rest and the p
   CHECK(test::usage_of(cluster.scheduler, "b", "default", "cpu") == 2000);
 }
 
+TEST_CASE("scheduler: an admission without a ClusterQueue and without pod sets uses no quota") {
+  Cluster cluster;
+  cluster.put(cluster_queue("a", "", {{.nominal = 4}}));
+  Workload empty = workload("empty", "a");
+  empty.status.admission = Admission{};
+  set_condition(
+      empty.status.conditions,
+      {.type = "QuotaReserved", .status = "True", .reason = "QuotaReserved", .message = {}, .last_transition = {}});
+  cluster.put(empty, 4);
+  cluster.put(workload("next", "a"), 4);
+  CHECK(cluster.drain() == "+next");
+}
+
 TEST_CASE("scheduler: an entry that fits only without another's victims is deferred until they have left") {
   Cluster cluster;
   cluster.put(preempting("a", "team", 6));
