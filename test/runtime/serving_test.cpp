@@ -5,6 +5,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <thread>
+
+#include "test/server/test_server.h"
 #include "test/support/hand_clock.h"
 
 namespace serving_test {
@@ -57,6 +60,40 @@ TEST_CASE("serving: the ages of watches are metrics and make muster unready") {
   CHECK(readiness().find("[-]watches failed") != std::string::npos);
   ages->heard("jobs.batch", "");
   CHECK(readiness().find("[+]watches ok") != std::string::npos);
+}
+
+// A connection that is closed without an answer can lose the next request on it.
+TEST_CASE("serving: from the signal to its end each review is answered, and the answer closes its connection") {
+  auto made = Serving::make({.addresses = {"127.0.0.1:0", "0", "0"},
+                             .tls = {},
+                             .workers = 1,
+                             .rules = [] { return std::make_shared<const RuleSettings>(); },
+                             .view = []() -> ClusterViewPtr { return std::make_shared<const ClusterView>(); },
+                             .metrics_access = {}});
+  REQUIRE(made.ok());
+  Serving& serving = **made;
+  const test::TestCertificate certificate = test::make_certificate("muster");
+  serving.set_certificate(certificate.chain_pem, certificate.key_pem, TimePoint{});
+  REQUIRE(serving.start().ok());
+  const auto answer_closes = [](test::TestClient& client) {
+    const auto answer = client.exchange(test::post("/validate", "{}"));
+    REQUIRE(answer);
+    CHECK(answer->status == 400);
+    return answer->headers.contains("connection");
+  };
+  test::TestClient old(serving.webhook_port());
+  CHECK_FALSE(answer_closes(old));
+  const std::jthread end([&] { serving.stop(3s); });
+  CHECK(test::eventually([&] {
+    test::TestClient fresh(serving.webhook_port());
+    return answer_closes(fresh);
+  }));
+  // Not only at the end, when no connection is accepted.
+  test::TestClient later(serving.webhook_port());
+  REQUIRE(later.connected());
+  CHECK(answer_closes(later));
+  CHECK(answer_closes(old));
+  CHECK(old.closed_by_server());
 }
 
 }  // namespace serving_test
