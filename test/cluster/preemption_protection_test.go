@@ -73,10 +73,17 @@ func servedAfterRestart(t *testing.T, cluster *harness.Cluster, teams *harness.T
 		t.Errorf("protected for %s: %s", after, message)
 	}
 	teams.Told("high", "WaitingForProtectedWorkloads")
+	caughtUp := func() int { return strings.Count(muster.Log(t), "the watches have caught up") }
+	before := caughtUp()
 	muster.Kill(t)
 	muster.Restart(t)
-	harness.Eventually(t, time.Minute, "muster is ready again", muster.Ready)
-	// On a busy machine the start can take longer than what is left of the protection.
+	harness.Eventually(t, time.Minute, "the new leader decides", func() error {
+		if caughtUp() == before {
+			return fmt.Errorf("its watches have not caught up")
+		}
+		return nil
+	})
+	// On a busy machine the start, and the wait for the killed leader's lease, can take longer than the protection.
 	latest := max(20*time.Second, time.Since(admitted)+4*time.Second)
 	teams.Admitted("high")
 	ranFor(t, teams, "low", admitted, 15*time.Second, latest)

@@ -167,6 +167,8 @@ func (m rightsMode) jobs(t *testing.T, cluster *harness.Cluster, teams *harness.
 		awaitStopped(t, cluster, teams.Namespace, "runs")
 		teams.Change("q", map[string]any{"stopPolicy": "None"})
 	}
+	teams.RunsWith("runs", 1)
+	losesItsStartTime(t, cluster, teams, "runs")
 	teams.Job("q", "waits", 1, "9")
 	teams.Await("waits", "waits", harness.HasCondition("QuotaReserved", "False", ""))
 	teams.Kubectl("delete", "job", "waits")
@@ -175,6 +177,24 @@ func (m rightsMode) jobs(t *testing.T, cluster *harness.Cluster, teams *harness.
 	teams.RunsWith("grows", 1)
 	teams.Kubectl("patch", "job", "grows", "--type=merge", "-p", `{"spec":{"suspend":true,"parallelism":2}}`)
 	teams.RunsWith("grows", 2)
+}
+
+// losesItsStartTime: muster removes the start time of a Job that it stops. So does the controller of Kubernetes, at times
+// before muster, so it must be away.
+func losesItsStartTime(t *testing.T, cluster *harness.Cluster, teams *harness.Teams, name string) {
+	t.Helper()
+	resume := cluster.SuspendControllers(t)
+	teams.Change("q", map[string]any{"stopPolicy": "HoldAndDrain"})
+	harness.Eventually(t, time.Minute, "the Job is suspended, without a start time", func() error {
+		job := getJob(t, cluster, teams.Namespace, name)
+		if !suspended(job) || job.Status.StartTime != nil {
+			return fmt.Errorf("suspend %t, start time %v", suspended(job), job.Status.StartTime)
+		}
+		return nil
+	})
+	resume()
+	awaitStopped(t, cluster, teams.Namespace, name)
+	teams.Change("q", map[string]any{"stopPolicy": "None"})
 }
 
 // jobSets are admitted, restarted, and deleted when their time is over.

@@ -52,16 +52,29 @@ func (c *Cluster) AwaitAPIServer(t testing.TB) {
 // Use it for a few seconds only, since other tests need the API server too.
 func (c *Cluster) SuspendAPIServer(t testing.TB) (resume func()) {
 	t.Helper()
-	pid := processOf(t, c.lab(t).PID, "kube-apiserver")
+	return c.suspendProcess(t, "kube-apiserver", func() {
+		Eventually(t, 90*time.Second, "the API server answers again", func() error { return c.ready(t) })
+	})
+}
+
+// SuspendControllers stops the process of the controllers of Kubernetes until `resume`: for a few seconds only.
+func (c *Cluster) SuspendControllers(t testing.TB) (resume func()) {
+	t.Helper()
+	return c.suspendProcess(t, "kube-controller-manager", func() {})
+}
+
+func (c *Cluster) suspendProcess(t testing.TB, component string, await func()) (resume func()) {
+	t.Helper()
+	pid := processOf(t, c.lab(t).PID, component)
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-		t.Fatalf("SIGSTOP to the API server, process %d: %v", pid, err)
+		t.Fatalf("SIGSTOP to %s, process %d: %v", component, pid, err)
 	}
 	resume = sync.OnceFunc(func() {
 		if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
-			t.Errorf("SIGCONT to the API server, process %d: %v", pid, err)
+			t.Errorf("SIGCONT to %s, process %d: %v", component, pid, err)
 			return
 		}
-		Eventually(t, 90*time.Second, "the API server answers again", func() error { return c.ready(t) })
+		await()
 	})
 	t.Cleanup(resume)
 	return resume
