@@ -113,8 +113,10 @@ const ResourceTransformation* find_transformation(std::string_view resource, con
   return found == all.end() ? nullptr : &*found;
 }
 
+// A negative factor is an allowance: it takes from what the other transformations add to a resource, but never from
+// what a pod requests itself.
 ResourceList transformed(const ResourceList& requests, const QueueSettings& settings) {
-  ResourceList result;
+  ResourceList result, generated;
   for (const auto& [name, quantity] : requests) {
     const ResourceTransformation* transformation = find_transformation(name, settings);
     if (transformation == nullptr || transformation->retain) add(result, {{name, quantity}});
@@ -122,12 +124,9 @@ ResourceList transformed(const ResourceList& requests, const QueueSettings& sett
     Quantity units = quantity;
     const auto multiplier = requests.find(transformation->multiply_by);
     if (multiplier != requests.end()) units = units.times(multiplier->second);
-    for (const auto& [output, factor] : transformation->outputs) {
-      const Quantity amount = factor.times(units);
-      // Negative amounts are ignored, so that they do not free quota.
-      if (amount.sign() >= 0) add(result, {{output, amount}});
-    }
+    for (const auto& [output, factor] : transformation->outputs) add(generated, {{output, factor.times(units)}});
   }
+  for (const auto& [name, quantity] : generated) add(result, {{name, std::max(quantity, Quantity())}});
   return result;
 }
 

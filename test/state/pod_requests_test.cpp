@@ -153,6 +153,23 @@ TEST_CASE("pod requests: a pod that asks for more than its own limit is named by
         "requests must not exceed its limits");
 }
 
+TEST_CASE("pod requests: a negative factor takes from what other transformations add, and from nothing else") {
+  QueueSettings settings;
+  const auto replaced_by = [](const char* input, const json& outputs) {
+    return ResourceTransformation{
+        .input = input, .retain = false, .multiply_by = "", .outputs = read_resource_list(outputs)};
+  };
+  settings.transformations = {replaced_by("a.com/chip", {{"a.com/credits", "10"}}),
+                              replaced_by("a.com/rebate", {{"a.com/credits", "-4"}})};
+  const auto credits = [&](const json& requests) {
+    return quota_requests(read_resource_list(requests), settings).at("a.com/credits");
+  };
+  CHECK(credits({{"a.com/chip", "2"}, {"a.com/rebate", "1"}}) == 16);
+  CHECK(credits({{"a.com/chip", "1"}, {"a.com/rebate", "3"}}) == 0);
+  CHECK(credits({{"a.com/chip", "1"}, {"a.com/rebate", "3"}, {"a.com/credits", "7"}}) == 7);
+  CHECK(credits({{"a.com/chip", "1"}, {"a.com/rebate", "1"}, {"a.com/credits", "7"}}) == 13);
+}
+
 TEST_CASE("pod requests: amounts beyond int64 stop at its end") {
   CHECK(saturating_add(INT64_MAX, 1) == INT64_MAX);
   CHECK(saturating_add(INT64_MIN, -1) == INT64_MIN);
