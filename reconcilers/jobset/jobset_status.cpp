@@ -109,15 +109,20 @@ void StatusDraft::end(std::string_view state) {
   urgent_ = true;
 }
 
-bool StatusDraft::end_restart(std::string_view reason, const std::string& message) {
+void StatusDraft::end_restart(const std::string& reason, const std::string& message) {
   const Condition* present = find_condition(status_.conditions, kRestarting);
-  if (present == nullptr || !present->is_true()) return false;
-  return set({std::string(kRestarting), "False", std::string(reason), message, {}});
+  if (present == nullptr) return;
+  if (!present->is_true() && present->reason == reason && present->message == message) return;
+  Condition condition{std::string(kRestarting), "False", reason, message, present->last_transition};
+  if (present->is_true()) condition.last_transition = whole_seconds(now_.wall);
+  set_condition(status_.conditions, std::move(condition));
+  conditions_changed_ = true;
+  events_.push_back(event_about(jobset_, kNormalEvent, reason, message));
 }
 
 void StatusDraft::complete() {
   turn(kCompleted, "True", "AllJobsCompleted", "jobset completed successfully", kNormalEvent);
-  end_restart("JobSetCompleted", "jobset completed");
+  end_restart("JobSetCompleted", "jobset completed successfully");
   measurements_.push_back({.what = Measured::kJobSetCompleted, .ns = jobset_.meta.ns, .jobset = jobset_.meta.name});
   end(kCompleted);
 }
@@ -133,8 +138,7 @@ void StatusDraft::all_jobs_ready() {
   int64_t wanted = 0, ready = 0;
   for (const ReplicatedJob& replicated : jobset_.replicated_jobs) wanted += replicated.replicas;
   for (const ReplicatedJobStatus& entry : status_.replicated_jobs) ready += int64_t{entry.ready} + entry.succeeded;
-  if (ready >= wanted && end_restart("JobsReady", "all jobs are ready"))
-    events_.push_back(event_about(jobset_, kNormalEvent, "JobsReady", "all jobs are ready"));
+  if (ready >= wanted) end_restart("JobsReady", "all jobs are ready");
 }
 
 void StatusDraft::in_place_attempts(std::optional<int32_t> current, std::optional<int32_t> previous) {
@@ -164,7 +168,10 @@ void StatusDraft::restart(const Verdict& verdict) {
   const Condition* present = find_condition(status_.conditions, kRestarting);
   Condition restarting{std::string(kRestarting), "True", verdict.restarting_reason, verdict.message,
                        whole_seconds(now_.wall)};
-  if (present != nullptr && present->is_true()) restarting.last_transition = present->last_transition;
+  const bool restarts_again = present != nullptr && present->is_true();
+  if (restarts_again) restarting.last_transition = present->last_transition;
+  if (!restarts_again || present->reason != restarting.reason || present->message != restarting.message)
+    events_.push_back(event_about(jobset_, kWarningEvent, verdict.restarting_reason, verdict.message));
   set_condition(status_.conditions, std::move(restarting));
   events_.push_back(event_about(jobset_, kWarningEvent, verdict.reason, verdict.message));
   urgent_ = true;

@@ -70,8 +70,8 @@ class StatusDraft {
   // Without news, and for the reason that made it true.
   void turn_off(std::string_view type);
   bool set(Condition condition);
-  // A restart has ended, for this reason; nothing without a restart in progress.
-  bool end_restart(std::string_view reason, const std::string& message);
+  // No restart is in progress, for this reason; nothing if the JobSet has never restarted.
+  void end_restart(const std::string& reason, const std::string& message);
   void end(std::string_view state);
   bool is_worth_a_write(const Plan& plan, const StartupGates& gates) const;
 

@@ -23,6 +23,8 @@ TEST_CASE("jobset: it restarts as often as it may and then fails") {
   CHECK(cluster.status()["restartsCountTowardsMax"] == 1);
   CHECK(cluster.counts("driver") == "");
   CHECK(cluster.counts("workers") == "");
+  REQUIRE(cluster.events.size() >= 2);
+  CHECK(cluster.events[cluster.events.size() - 2].reason == "DefaultFailurePolicy");  // of the condition
   CHECK(cluster.events.back().reason == "RestartJobSetFailurePolicyAction");
 
   cluster.collect_garbage();
@@ -84,6 +86,12 @@ TEST_CASE("jobset: a restart is a condition until all Jobs are ready or the JobS
   CHECK(ready.condition("RestartingJobSet") == "False JobsReady");
   CHECK(ready.events.back().reason == "JobsReady");
   CHECK(ready.events.back().note == "all jobs are ready");
+  // The condition also says how a JobSet ended that had restarted before.
+  ready.complete_all();
+  ready.settle();
+  CHECK(ready.condition("RestartingJobSet") == "False JobSetCompleted");
+  CHECK(ready.events.back().reason == "JobSetCompleted");
+  CHECK(ready.events.back().note == "jobset completed successfully");
 
   JobSetCluster failed = restarted({{"maxRestarts", 1}});
   failed.fail("train-workers-0");
