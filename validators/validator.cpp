@@ -39,6 +39,7 @@ AdmissionResponse validate(const Review& review, RuleObserver* observer, std::ve
   if (auto error = jobs::beyond_size_limit(request)) return AdmissionResponse::denied(request, {*std::move(error)});
 
   FieldErrors errors;
+  std::unordered_set<std::string> texts;
   std::vector<std::string> warnings;
   bool all_of_webhooks = true;
   for (const Validator* validator : all_validators()) {
@@ -50,11 +51,13 @@ AdmissionResponse validate(const Review& review, RuleObserver* observer, std::ve
       for (std::string& warning : validator->warn(review)) warnings.push_back(std::move(warning));
     }
     if (observer) observer->finished(validator->name, found.empty() ? RuleOutcome::kAllowed : RuleOutcome::kRejected);
-    for (const FieldError& error : found) {
+    for (FieldError& error : found) {
       all_of_webhooks = all_of_webhooks && is_of_webhook(*validator, error);
+      // What several rules, or one rule of several items, say with the same words is said once.
+      if (!texts.insert(error.text()).second) continue;
       rules.push_back(validator->name);
+      errors.push_back(std::move(error));
     }
-    append(errors, std::move(found));
   }
   // Warnings are for accepted objects; beside errors they would only distract.
   if (!errors.empty()) {

@@ -34,12 +34,7 @@ FieldErrors complaints_about(std::string_view text) {
 FieldErrors check(const Review& review) {
   const bool concerned = jobs::enabled_kind(review) || review.request.resource == "workloads";
   if (!concerned || !review.settings.enabled("AdmissionGatedBy")) return {};
-  FieldErrors errors = complaints_about(annotation(review.request.object, kAdmissionGatedByAnnotation).value_or(""));
-  // Kueue checks most kinds twice on UPDATE; so tools that count causes find the same number here.
-  const jobs::JobKind* kind = jobs::enabled_kind(review);
-  const bool twice = kind == nullptr || (kind->forms_are_checked_on_update() && !kind->is_serving());
-  if (review.request.operation == Operation::kUpdate && twice) append(errors, FieldErrors(errors));
-  return errors;
+  return complaints_about(annotation(review.request.object, kAdmissionGatedByAnnotation).value_or(""));
 }
 
 }  // namespace
