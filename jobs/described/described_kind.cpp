@@ -133,6 +133,12 @@ std::string_view DescribedKind::managed_by(const TypedObject& job) const {
   return job_of(job).managed_by;
 }
 
+// The kinds that share Kueue's base webhook are checked at creation.
+bool DescribedKind::forms_are_checked_on_update() const {
+  return has_gated_updates() || kind_.framework == "kubeflow.org/mpijob" ||
+         kind_.framework == "trainer.kubeflow.org/trainjob";
+}
+
 // Kueue's webhooks of Ray and Spark have a rule of their own for updates.
 bool DescribedKind::has_gated_updates() const {
   return kind_.group == "ray.io" || kind_.group == "sparkoperator.k8s.io";

@@ -24,7 +24,7 @@ class DescribedKind final : public JobKind {
   const OwnedKind* find_owned(std::string_view group, std::string_view kind) const override {
     return kind_.find_owned(group, kind);
   }
-  bool forms_are_checked_on_update() const override { return has_gated_updates(); }
+  bool forms_are_checked_on_update() const override;
   bool has_gated_updates() const override;
   bool takes_prebuilt_workloads() const override { return kind_.prebuilt_workloads; }
   bool takes_elastic_jobs() const override { return kind_.elastic; }

@@ -58,6 +58,7 @@ class PodKind final : public JobKind {
 
   bool suspended(const TypedObject& pods) const override { return jobs::suspended(group_of(pods)); }
   std::string_view managed_by(const TypedObject&) const override { return {}; }
+  bool forms_are_checked_on_update() const override { return false; }
   bool readable(const TypedObject&) const override { return true; }
   bool active(const TypedObject& pods) const override { return group_of(pods).active; }
   bool pods_ready(const TypedObject& pods) const override { return jobs::pods_ready(group_of(pods)); }
