@@ -24,6 +24,14 @@ std::string not_found(const JobKind& kind, std::string_view name) {
          "\" not found";
 }
 
+// Kueue's webhooks of Ray and Spark validate an update only of what is queued, or with the gate also of what was.
+bool is_unchecked_update(const Review& review, const JobKind& kind) {
+  if (review.request.operation != Operation::kUpdate || !kind.has_gated_updates()) return false;
+  if (is_queued_by_itself(review, review.request.object)) return false;
+  return !review.settings.enabled("ValidateRayAndSparkJobUpdates") ||
+         !is_queued_by_itself(review, review.request.old_object);
+}
+
 }  // namespace
 
 const JobKind* enabled_kind(const Review& review) {
@@ -38,23 +46,15 @@ bool gets_defaults(const Review& review) {
          (kind->is_serving() && string_at(review.request.object, {"metadata", "deletionTimestamp"}).empty());
 }
 
-const JobKind* kind_of_checked_forms(const Review& review) {
+const JobKind* checked_kind(const Review& review) {
   const JobKind* kind = enabled_kind(review);
-  const bool is_update = review.request.operation == Operation::kUpdate;
-  if (kind == nullptr || !is_update) return kind;
-  if (!kind->forms_are_checked_on_update()) return nullptr;
-  // For described kinds only objects that are or were queued.
-  const bool described = kind != &batch_job && kind != &jobset;
-  const bool queued =
-      is_queued_by_itself(review, review.request.object) || is_queued_by_itself(review, review.request.old_object);
-  return described && !queued ? nullptr : kind;
+  return kind == nullptr || is_unchecked_update(review, *kind) ? nullptr : kind;
 }
 
-bool is_unchecked_update(const Review& review) {
-  const JobKind* kind = enabled_kind(review);
-  if (kind == nullptr || review.request.operation != Operation::kUpdate) return false;
-  return kind->has_gated_updates() && !review.settings.enabled("ValidateRayAndSparkJobUpdates") &&
-         !is_queued_by_itself(review, review.request.object);
+const JobKind* kind_of_checked_forms(const Review& review) {
+  const JobKind* kind = checked_kind(review);
+  const bool is_update = review.request.operation == Operation::kUpdate;
+  return kind != nullptr && is_update && !kind->forms_are_checked_on_update() ? nullptr : kind;
 }
 
 std::string_view namespace_of(const AdmissionRequest& request) {

@@ -33,12 +33,12 @@ const JobKind* enabled_kind(const Review& review);
 // every update.
 bool gets_defaults(const Review& review);
 
-// The same, unless the format of such a job's labels is not validated at this request.
-const JobKind* kind_of_checked_forms(const Review& review);
+// The same, unless the request is an update that Kueue's rules about labels and annotations leave alone: that of a Ray
+// or Spark job that is in no queue, and was in none (gate ValidateRayAndSparkJobUpdates).
+const JobKind* checked_kind(const Review& review);
 
-// Kueue's gate ValidateRayAndSparkJobUpdates is off, and after the request a Ray or Spark job is in no queue: then it
-// is not validated.
-bool is_unchecked_update(const Review& review);
+// The same, unless this request is an update of a kind whose labels are validated only at the creation.
+const JobKind* kind_of_checked_forms(const Review& review);
 
 // request.namespace; metadata.namespace where a caller left that empty.
 std::string_view namespace_of(const AdmissionRequest& request);

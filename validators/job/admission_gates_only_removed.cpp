@@ -13,7 +13,7 @@ namespace {
 
 // A gate that is added later could block a job that is already admitted.
 FieldErrors check(const Review& review) {
-  const bool concerned = jobs::enabled_kind(review) || review.request.resource == "workloads";
+  const bool concerned = jobs::checked_kind(review) || review.request.resource == "workloads";
   if (!concerned || !review.settings.enabled("AdmissionGatedBy")) return {};
   const auto before =
       jobs::admission_gates_in(annotation(review.request.old_object, kAdmissionGatedByAnnotation).value_or(""));

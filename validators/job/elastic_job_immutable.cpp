@@ -10,7 +10,7 @@ namespace {
 // As in Kueue, which gates the pods of elastic jobs when they are created: manifests and tools rely on it. Serving
 // kinds cannot be elastic (elastic_job_kind).
 FieldErrors check(const Review& review) {
-  const jobs::JobKind* kind = jobs::enabled_kind(review);
+  const jobs::JobKind* kind = jobs::checked_kind(review);
   if (!kind || kind->is_serving()) return {};
   const bool elastic = jobs::is_elastic(review.settings, review.request.object);
   if (elastic == jobs::is_elastic(review.settings, review.request.old_object)) return {};

@@ -15,15 +15,12 @@ namespace muster::validators::elastic_job_kind {
 namespace {
 
 FieldErrors check(const Review& review) {
-  const jobs::JobKind* kind = jobs::enabled_kind(review);
+  const jobs::JobKind* kind = jobs::checked_kind(review);
   if (kind == nullptr || kind->takes_elastic_jobs()) return {};
   if (!jobs::is_elastic(review.settings, review.request.object)) return {};
+  // As at the creation, where Kueue checks an update of the kind like one.
   const bool is_update = review.request.operation == Operation::kUpdate;
-  // Kueue's webhooks of these kinds check a changed object like a new one.
-  const bool is_checked_again = kind->is_serving() || kind->framework == "kubeflow.org/mpijob" ||
-                                kind->framework == "trainer.kubeflow.org/trainjob" ||
-                                kind->framework == "sparkoperator.k8s.io/sparkapplication";
-  if (is_update && !is_checked_again) return {};
+  if (is_update && !kind->is_serving() && !kind->forms_are_checked_on_update()) return {};
   return {forbidden(FieldPath("metadata.annotations").key(kElasticJobAnnotation),
                     "elastic job is not supported for \"" + std::string(kind->type.api_version) +
                         ", Kind=" + std::string(kind->type.kind) + "\"")};

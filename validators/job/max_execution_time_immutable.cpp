@@ -10,7 +10,7 @@ namespace {
 
 // The limit of a run is fixed when it starts: it changes only between stopped states.
 FieldErrors check(const Review& review) {
-  const jobs::JobKind* kind = jobs::enabled_kind(review);
+  const jobs::JobKind* kind = jobs::checked_kind(review);
   const nlohmann::json& object = review.request.object;
   const nlohmann::json& old_object = review.request.old_object;
   if (!kind || kind->is_serving() || (kind->stopped(object) && kind->stopped(old_object))) return {};

@@ -20,7 +20,7 @@ FieldErrors complaints_about(const jobs::JobKind& kind, const jobs::PrebuiltWork
 }
 
 FieldErrors check(const Review& review) {
-  const jobs::JobKind* kind = jobs::enabled_kind(review);
+  const jobs::JobKind* kind = jobs::checked_kind(review);
   if (!kind || kind->is_serving()) return {};
   const auto prebuilt = jobs::prebuilt_workload_name_of(review.settings, review.request.object);
   if (!prebuilt) return {};

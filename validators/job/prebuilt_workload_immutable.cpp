@@ -14,7 +14,7 @@ std::string_view name_in(const std::optional<jobs::PrebuiltWorkloadName>& prebui
 
 // A running job keeps its Workload; an elastic job moves from slice to slice.
 FieldErrors check(const Review& review) {
-  const jobs::JobKind* kind = jobs::enabled_kind(review);
+  const jobs::JobKind* kind = jobs::checked_kind(review);
   const nlohmann::json& object = review.request.object;
   const nlohmann::json& old_object = review.request.old_object;
   if (!kind || kind->is_serving() || kind->stopped(object) || jobs::is_elastic(review.settings, old_object)) return {};

@@ -11,7 +11,7 @@ namespace {
 // A priority class can change to another class at any time. It cannot be added while the job runs, and it can
 // never be removed.
 FieldErrors check(const Review& review) {
-  const jobs::JobKind* kind = jobs::enabled_kind(review);
+  const jobs::JobKind* kind = jobs::checked_kind(review);
   if (!kind) return {};
   const std::string_view before = label(review.request.old_object, kPriorityClassLabel).value_or("");
   const std::string_view after = label(review.request.object, kPriorityClassLabel).value_or("");

@@ -9,9 +9,9 @@ namespace {
 
 // A running job uses the quota of its queue; only a stopped job can move to another queue.
 FieldErrors check(const Review& review) {
-  const jobs::JobKind* kind = jobs::enabled_kind(review);
+  const jobs::JobKind* kind = jobs::checked_kind(review);
   const nlohmann::json& object = review.request.object;
-  if (!kind || jobs::is_unchecked_update(review)) return {};
+  if (!kind) return {};
   const std::string_view queue = jobs::queue_name_of(object);
   // A serving object can change its queue, but it cannot leave the queues.
   if (kind->stopped(object) && !(kind->is_serving() && queue.empty())) return {};

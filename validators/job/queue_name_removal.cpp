@@ -12,9 +12,9 @@ namespace {
 // kinds have a rule of their own (queue_name_immutable).
 FieldErrors check(const Review& review) {
   const nlohmann::json& old_object = review.request.old_object;
-  const jobs::JobKind* kind = jobs::enabled_kind(review);
+  const jobs::JobKind* kind = jobs::checked_kind(review);
   if (!kind || kind->is_serving() || jobs::queue_name_of(old_object).empty()) return {};
-  if (!jobs::queue_name_of(review.request.object).empty() || jobs::is_unchecked_update(review)) return {};
+  if (!jobs::queue_name_of(review.request.object).empty()) return {};
   if (!review.view.local_queue(string_at(old_object, {"metadata", "namespace"}), kDefaultLocalQueueName)) return {};
   return {invalid(FieldPath("metadata.labels").key(kQueueNameLabel), "",
                   "queue-name must not be empty in namespace with default queue")};
