@@ -15,12 +15,9 @@ namespace muster::validators::elastic_job_kind {
 namespace {
 
 FieldErrors check(const Review& review) {
-  const jobs::JobKind* kind = jobs::checked_kind(review);
+  const jobs::JobKind* kind = jobs::kind_of_checked_forms(review);
   if (kind == nullptr || kind->takes_elastic_jobs()) return {};
   if (!jobs::is_elastic(review.settings, review.request.object)) return {};
-  // As at the creation, where Kueue checks an update of the kind like one.
-  const bool is_update = review.request.operation == Operation::kUpdate;
-  if (is_update && !kind->is_serving() && !kind->forms_are_checked_on_update()) return {};
   return {forbidden(FieldPath("metadata.annotations").key(kElasticJobAnnotation),
                     "elastic job is not supported for \"" + std::string(kind->type.api_version) +
                         ", Kind=" + std::string(kind->type.kind) + "\"")};
