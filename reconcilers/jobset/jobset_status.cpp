@@ -81,8 +81,15 @@ StatusDraft::StatusDraft(const JobSet& jobset, std::vector<ReplicatedJobStatus> 
 
 bool StatusDraft::set(Condition condition) {
   const Condition* present = find_condition(status_.conditions, condition.type);
-  if (present == nullptr ? !condition.is_true() : present->status == condition.status) return false;
-  condition.last_transition = whole_seconds(now_.wall);
+  return (present == nullptr || present->status != condition.status) && update(std::move(condition));
+}
+
+bool StatusDraft::update(Condition condition) {
+  const Condition* present = find_condition(status_.conditions, condition.type);
+  if (present == nullptr && !condition.is_true()) return false;
+  const bool same_status = present != nullptr && present->status == condition.status;
+  if (same_status && present->reason == condition.reason && present->message == condition.message) return false;
+  condition.last_transition = same_status ? present->last_transition : whole_seconds(now_.wall);
   set_condition(status_.conditions, std::move(condition));
   conditions_changed_ = true;
   return true;
@@ -109,15 +116,14 @@ void StatusDraft::end(std::string_view state) {
   urgent_ = true;
 }
 
+void StatusDraft::report_restart(std::string_view status, const std::string& reason, const std::string& message,
+                                 std::string_view event_type) {
+  if (update({std::string(kRestarting), std::string(status), reason, message, {}}))
+    events_.push_back(event_about(jobset_, event_type, reason, message));
+}
+
 void StatusDraft::end_restart(const std::string& reason, const std::string& message) {
-  const Condition* present = find_condition(status_.conditions, kRestarting);
-  if (present == nullptr) return;
-  if (!present->is_true() && present->reason == reason && present->message == message) return;
-  Condition condition{std::string(kRestarting), "False", reason, message, present->last_transition};
-  if (present->is_true()) condition.last_transition = whole_seconds(now_.wall);
-  set_condition(status_.conditions, std::move(condition));
-  conditions_changed_ = true;
-  events_.push_back(event_about(jobset_, kNormalEvent, reason, message));
+  report_restart("False", reason, message, kNormalEvent);
 }
 
 void StatusDraft::complete() {
@@ -165,14 +171,7 @@ void StatusDraft::restart(const Verdict& verdict) {
   turn_off(kStartupPolicyCompleted);
   // With several restarts in a row the message names the last restart; the start time of the first restart
   // stays.
-  const Condition* present = find_condition(status_.conditions, kRestarting);
-  Condition restarting{std::string(kRestarting), "True", verdict.restarting_reason, verdict.message,
-                       whole_seconds(now_.wall)};
-  const bool restarts_again = present != nullptr && present->is_true();
-  if (restarts_again) restarting.last_transition = present->last_transition;
-  if (!restarts_again || present->reason != restarting.reason || present->message != restarting.message)
-    events_.push_back(event_about(jobset_, kWarningEvent, verdict.restarting_reason, verdict.message));
-  set_condition(status_.conditions, std::move(restarting));
+  report_restart("True", verdict.restarting_reason, verdict.message, kWarningEvent);
   events_.push_back(event_about(jobset_, kWarningEvent, verdict.reason, verdict.message));
   urgent_ = true;
 }

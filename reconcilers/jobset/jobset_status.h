@@ -69,7 +69,13 @@ class StatusDraft {
             std::string_view event_type);
   // Without news, and for the reason that made it true.
   void turn_off(std::string_view type);
+  // Nothing while the status stays, and nothing that is False and was not there. Whether it changed.
   bool set(Condition condition);
+  // The same, and reason and message change also while the status stays, which keeps its time.
+  bool update(Condition condition);
+  // The condition RestartingJobSet, with its event.
+  void report_restart(std::string_view status, const std::string& reason, const std::string& message,
+                      std::string_view event_type);
   // No restart is in progress, for this reason; nothing if the JobSet has never restarted.
   void end_restart(const std::string& reason, const std::string& message);
   void end(std::string_view state);
