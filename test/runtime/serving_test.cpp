@@ -35,25 +35,31 @@ std::string answer_to(uint16_t port, const std::string& path) {
   return answer;
 }
 
-}  // namespace
-
-TEST_CASE("serving: the ages of watches are metrics and make muster unready") {
-  test::HandClock clock;
-  auto serving = Serving::make({.addresses = {"127.0.0.1:0", "127.0.0.1:0", "0"},
+// Without metrics; reviews and probes are served at free ports, probes only if `probes`.
+std::unique_ptr<Serving> make_serving(bool probes) {
+  auto serving = Serving::make({.addresses = {"127.0.0.1:0", probes ? "127.0.0.1:0" : "0", "0"},
                                 .tls = {},
                                 .workers = 1,
                                 .rules = [] { return std::make_shared<const RuleSettings>(); },
                                 .view = []() -> ClusterViewPtr { return std::make_shared<const ClusterView>(); },
                                 .metrics_access = {}});
   REQUIRE(serving.ok());
+  return *std::move(serving);
+}
+
+}  // namespace
+
+TEST_CASE("serving: the ages of watches are metrics and make muster unready") {
+  test::HandClock clock;
+  const auto serving = make_serving(true);
   const auto ages = std::make_shared<server::WatchAges>(clock);
-  (*serving)->watch_ages(ages);
-  REQUIRE((*serving)->start().ok());
-  const auto readiness = [&] { return answer_to((*serving)->probe_port(), "/readyz?verbose"); };
+  serving->watch_ages(ages);
+  REQUIRE(serving->start().ok());
+  const auto readiness = [&] { return answer_to(serving->probe_port(), "/readyz?verbose"); };
 
   ages->heard("jobs.batch", "");
   clock.time.monotonic += 5min;
-  CHECK((*serving)->metrics().expose().find(R"(muster_watch_age_seconds{resource="jobs.batch"} 300)") !=
+  CHECK(serving->metrics().expose().find(R"(muster_watch_age_seconds{resource="jobs.batch"} 300)") !=
         std::string::npos);
   CHECK(readiness().find("[+]watches ok") != std::string::npos);
   clock.time.monotonic += 7min;
@@ -64,32 +70,25 @@ TEST_CASE("serving: the ages of watches are metrics and make muster unready") {
 
 // A connection that is closed without an answer can lose the next request on it.
 TEST_CASE("serving: from the signal to its end each review is answered, and the answer closes its connection") {
-  auto made = Serving::make({.addresses = {"127.0.0.1:0", "0", "0"},
-                             .tls = {},
-                             .workers = 1,
-                             .rules = [] { return std::make_shared<const RuleSettings>(); },
-                             .view = []() -> ClusterViewPtr { return std::make_shared<const ClusterView>(); },
-                             .metrics_access = {}});
-  REQUIRE(made.ok());
-  Serving& serving = **made;
+  const auto serving = make_serving(false);
   const test::TestCertificate certificate = test::make_certificate("muster");
-  serving.set_certificate(certificate.chain_pem, certificate.key_pem, TimePoint{});
-  REQUIRE(serving.start().ok());
+  serving->set_certificate(certificate.chain_pem, certificate.key_pem, TimePoint{});
+  REQUIRE(serving->start().ok());
   const auto answer_closes = [](test::TestClient& client) {
     const auto answer = client.exchange(test::post("/validate", "{}"));
     REQUIRE(answer);
     CHECK(answer->status == 400);
     return answer->headers.contains("connection");
   };
-  test::TestClient old(serving.webhook_port());
+  test::TestClient old(serving->webhook_port());
   CHECK_FALSE(answer_closes(old));
-  const std::jthread end([&] { serving.stop(3s); });
+  const std::jthread end([&] { serving->stop(3s); });
   CHECK(test::eventually([&] {
-    test::TestClient fresh(serving.webhook_port());
+    test::TestClient fresh(serving->webhook_port());
     return answer_closes(fresh);
   }));
   // Not only at the end, when no connection is accepted.
-  test::TestClient later(serving.webhook_port());
+  test::TestClient later(serving->webhook_port());
   REQUIRE(later.connected());
   CHECK(answer_closes(later));
   CHECK(answer_closes(old));

@@ -133,7 +133,8 @@ void check_line(const json& input, const json& output) {
   request.object = output.at("object");
   const Review review{request, view, settings};
   const Found found = errors_of(review);
-  test::check_errors(found.hook, output.at("webhookErrors"), test::same_error);
+  test::check_errors(test::once_each(found.hook), test::once_each(output.at("webhookErrors").get<std::vector<json>>()),
+                     test::same_error);
   check_schema_errors(found.schema, output.at("crdErrors"));
 
   const bool allowed = validate(review).is_allowed();

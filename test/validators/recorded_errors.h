@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,19 +31,29 @@ inline bool same_error(const FieldError& ours, const nlohmann::json& recorded) {
          same_text(ours.message(), recorded);
 }
 
-// The same errors in any order. Kueue's checks say some sentences twice; its answer, like muster's, has each once.
+// Kueue's checks say some sentences twice; its answer, like muster's, has each once.
+inline FieldErrors once_each(FieldErrors errors) {
+  std::set<std::string> texts;
+  std::erase_if(errors, [&](const FieldError& error) { return !texts.insert(error.text()).second; });
+  return errors;
+}
+
+inline std::vector<nlohmann::json> once_each(std::vector<nlohmann::json> recorded) {
+  std::sort(recorded.begin(), recorded.end());
+  recorded.erase(std::unique(recorded.begin(), recorded.end()), recorded.end());
+  return recorded;
+}
+
+// The same errors in any order.
 template <class Same>
-void check_errors(const FieldErrors& ours, const std::vector<nlohmann::json>& recorded, Same same) {
+void check_errors(const FieldErrors& ours, std::vector<nlohmann::json> recorded, Same same) {
   for (const FieldError& error : ours) {
-    CHECK_MESSAGE(std::any_of(recorded.begin(), recorded.end(),
-                              [&](const nlohmann::json& candidate) { return same(error, candidate); }),
-                  error.text());
+    const auto match = std::find_if(recorded.begin(), recorded.end(),
+                                    [&](const nlohmann::json& candidate) { return same(error, candidate); });
+    CHECK_MESSAGE(match != recorded.end(), error.text());
+    if (match != recorded.end()) recorded.erase(match);
   }
-  for (const nlohmann::json& candidate : recorded) {
-    CHECK_MESSAGE(
-        std::any_of(ours.begin(), ours.end(), [&](const FieldError& error) { return same(error, candidate); }),
-        "not found by muster: ", candidate.dump());
-  }
+  for (const nlohmann::json& error : recorded) FAIL_CHECK("not found by muster: ", error.dump());
 }
 
 }  // namespace muster::test
