@@ -19,11 +19,14 @@ const json* find_named(const json& list, std::string_view name) {
   return found == list.end() ? nullptr : &*found;
 }
 
+bool is_of_jobset(const ObjectMeta& meta) {
+  const auto& owner = meta.controller;
+  return owner && owner->kind == kJobSets.kind && group_of(owner->api_version) == kJobSets.group;
+}
+
 // All but the Jobs of JobSets, which are many and part of their JobSet's Workload.
 bool may_have_workload(const ObjectMeta& meta) {
-  const auto& owner = meta.controller;
-  const bool of_jobset = owner && owner->kind == kJobSets.kind && group_of(owner->api_version) == kJobSets.group;
-  return !of_jobset || !meta.label(kQueueNameLabel).empty();
+  return !is_of_jobset(meta) || !meta.label(kQueueNameLabel).empty();
 }
 
 std::string list_text(const json& list) {
@@ -65,6 +68,7 @@ JobPtr read_job(const json& object) {
   const json& pod_template = object_at(object, {"spec", "template"});
   job->barrier = read_barrier(pod_template);
   if (may_have_workload(job->meta)) job->pod_template = read_pod_template(pod_template);
+  if (is_of_jobset(job->meta)) job->requests = read_requests(object_at(pod_template, {"spec"}));
   job->tolerations_text = list_text(array_at(pod_template, {"spec", "tolerations"}));
   job->scheduling_gates_text = list_text(array_at(pod_template, {"spec", "schedulingGates"}));
   JobStatus& status = job->status;

@@ -53,6 +53,8 @@ struct Job {
   std::optional<Barrier> barrier;
   // spec is null for a JobSet's Job that is in no queue by itself: it gets no Workload.
   PodTemplate pod_template;
+  // What its pods request, of every Job whose controller is a JobSet; null of other Jobs. See read_requests().
+  mutable PodSpecPtr requests;
   // JSON texts of these lists of the pod template; empty when there are none. A patch that adds items must write the
   // whole list.
   std::string tolerations_text;

@@ -1,5 +1,6 @@
 #include "api/pod_spec.h"
 
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
@@ -59,6 +60,23 @@ PodSpec::PodSpec(const json& pod_spec)
       tolerations(read_tolerations(array_at(pod_spec, {"tolerations"}))),
       node_affinity(pod_spec),
       resource_claims(!array_at(pod_spec, {"resourceClaims"}).empty()) {}
+
+PodSpecPtr read_requests(const json& pod_spec) {
+  json requests = json::object();
+  const auto copy = [](const json& from, json& to, std::initializer_list<const char*> fields) {
+    for (const char* field : fields) {
+      if (const json* value = find_path(from, {field})) to[field] = *value;
+    }
+  };
+  copy(pod_spec, requests, {"resources", "overhead", "runtimeClassName"});
+  for (const char* list : {"initContainers", "containers"}) {
+    for (const json& container : array_at(pod_spec, {list})) {
+      json& kept = requests[list].emplace_back(json::object());
+      copy(container, kept, {"resources", "restartPolicy"});
+    }
+  }
+  return std::make_shared<const PodSpec>(requests);
+}
 
 json PodTemplate::to_json() const {
   return {{"metadata", json::parse(metadata_text)}, {"spec", json::parse(spec->text)}};

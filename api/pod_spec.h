@@ -51,6 +51,9 @@ struct PodSpec {
   explicit PodSpec(const nlohmann::json& pod_spec);
 };
 using PodSpecPtr = std::shared_ptr<const PodSpec>;
+// Only what its pods request, so that equal requests are equal texts: resources of the pod and of its containers,
+// overhead and RuntimeClass.
+PodSpecPtr read_requests(const nlohmann::json& pod_spec);
 
 struct PodTemplate {
   // The JSON text of metadata, of which most jobs have little.

@@ -121,8 +121,8 @@ MaybeAncestor managed_ancestor(const RuleSettings& settings, const OwnerLookup& 
     const JobKind* kind = find_owner_kind(*owner, settings);
     if (kind != nullptr && !is_made && kind->find_owned(group, name) == nullptr) return managed;
     const std::optional<OwnerFacts> facts = lookup(*owner);
-    if (!facts && !kind) return managed;
-    if (!facts) return fail_with(Undecided{not_found(*kind, owner->name)});
+    if (!facts && (!kind || object.owners_are_known)) return managed;
+    if (!facts) return fail_with(Undecided{.message = not_found(*kind, owner->name), .absent_owner = true});
     if (facts->uid != owner->uid) return managed;
 
     if (std::find(seen.begin(), seen.end(), facts->uid) != seen.end()) return fail_with(Undecided{"cyclic ownership"});

@@ -18,11 +18,14 @@
 
 namespace muster::jobs {
 
-// Why a question about a job has no answer. With `retry` the answer comes with
-// time: the view has not caught up with the cluster.
+// Why a question about a job has no answer.
 struct Undecided {
   std::string message;
+  // The answer comes with time: the view has not caught up with the cluster.
   bool retry = false;
+  // An owner is not in the view: it is too new, or it does not exist. Otherwise only a change of the object can lead to
+  // an answer: its owners form a cycle, or are too many.
+  bool absent_owner = false;
 };
 
 // The kind under review when its integration is enabled (integrations.frameworks); nullptr when Kueue's rules do not
@@ -68,8 +71,8 @@ struct ManagedAncestor {
   bool external = false;  // of integrations.externalFrameworks
 };
 // Walks the controllers upwards, at most ten, and finds the topmost one of an enabled kind that is
-// managed; nullopt when none is. A controller of a known kind must exist: its absence is an error, and so
-// is a cycle. A controller with another uid is a namesake and ends the walk, and so does a controller of
+// managed; nullopt when none is. A controller of a known kind must exist, unless `owners_are_known`: its absence is an
+// error, and so is a cycle. A controller with another uid is a namesake and ends the walk, and so does a controller of
 // an unknown kind outside of the view. So does a controller of a kind that makes no such objects
 // (JobKind::find_owned): its Workload does not count their pods, whatever ownerReferences say.
 //
@@ -83,6 +86,8 @@ struct MaybeOwned {
   std::string_view group, kind;
   std::string uid;
   std::optional<OwnerReference> controller;
+  // An owner that `lookup` does not find does not exist, and ends the walk.
+  bool owners_are_known = false;
 };
 using OwnerLookup = std::function<std::optional<OwnerFacts>(const OwnerReference& owner)>;
 MaybeAncestor managed_ancestor(const RuleSettings& settings, const OwnerLookup& lookup, MaybeOwned object);

@@ -39,9 +39,18 @@ std::string has_barrier(const std::string& subject) {
   return "(has(" + spec + ") && has(" + spec + ".groupSchedulingConfig)) || " + barrier;
 }
 
-// Labels or annotations are ours, or the object asks for a start barrier.
+// Whether a JobSet's `subject` names a queue in the template of a Job.
+std::string names_queue_in_template(const std::string& subject) {
+  const std::string spec = subject + ".spec";
+  return "(has(" + spec + ") && has(" + spec + ".replicatedJobs) && " + spec +
+         ".replicatedJobs.exists(r, has(r.template) && has(r.template.metadata) && has(r.template.metadata.labels) && "
+         "'" +
+         std::string(kQueueNameLabel) + "' in r.template.metadata.labels))";
+}
+
+// Labels or annotations are ours, or the object asks for a start barrier, or for a queue in the wrong place.
 std::string carries_our_keys(const std::string& subject) {
-  return has_our_keys(subject) + " || " + has_barrier(subject);
+  return has_our_keys(subject) + " || " + has_barrier(subject) + " || " + names_queue_in_template(subject);
 }
 
 // The same of muster's own keys alone, or a Job has the barrier.

@@ -105,7 +105,10 @@ RuleSettings rule_settings_of(const Settings& settings, const OwnIdentity& own, 
   rules.native_jobsets = native_jobsets;
   rules.own_name = own.name;
   // Upstream's controller starts and stops the Jobs of its JobSets.
-  if (!native_jobsets && !own.jobset_controller.empty()) rules.admitters.insert(own.jobset_controller);
+  if (!native_jobsets && !own.jobset_controller.empty()) {
+    rules.admitters.insert(own.jobset_controller);
+    rules.jobset_controller = own.jobset_controller;
+  }
   // With admitters, no other user creates the Jobs of queued JobSets: not even the person who runs muster,
   // unless this person is an admitter.
   if (native_jobsets && !rules.admitters.empty() && !own.name.empty()) rules.admitters.insert(own.name);

@@ -8,6 +8,7 @@ namespace muster::state {
 
 void TemplatePool::intern(const Job& job) {
   share(job.pod_template);
+  if (job.requests != nullptr) share(job.requests);
 }
 
 void TemplatePool::intern(const JobSet& jobset) {

@@ -189,8 +189,17 @@ Step follow_end(const JobContext& context, const Workload& workload, Plan& plan)
   return Step::kDone;
 }
 
+// A JobSet that is in no queue can have Jobs that are queued by themselves. While it is suspended, so are they.
+bool is_suspended_by_jobset(const JobContext& context) {
+  const auto& controller = context.job.meta().controller;
+  if (!context.settings.native_jobsets || !controller || jobs::job_type_of(*controller) != &kJobSets) return false;
+  const JobSet* jobset = context.state.jobset(context.job.meta().ns, controller->name);
+  return jobset != nullptr && jobset->meta.uid == controller->uid && jobset->suspended;
+}
+
 Step start_or_wait(const JobContext& context, const Workload& workload, Plan& plan) {
   if (!context.job.stopped()) return Step::kContinue;
+  if (workload.admitted() && is_suspended_by_jobset(context)) return Step::kDone;
   if (workload.admitted())
     start(context, workload, plan);
   else
@@ -350,10 +359,21 @@ void enqueue_for_priority_class(const state::ClusterState& state, const Priority
   });
 }
 
+// Without their controller, its parts are queued by themselves or hold no quota.
+void enqueue_parts_of_deleted(const state::ClusterState& state, const TypedObject& object,
+                              std::vector<ObjectKey>& keys) {
+  const ObjectMeta& meta = meta_of(object);
+  if (state.find(type_of(object), meta.ns, meta.name) != nullptr) return;
+  for (const TypedObject& part : state.children_of(meta.ns, meta.uid)) keys.push_back(key_of(part));
+  if (!std::holds_alternative<JobSetPtr>(object)) return;
+  for (const Job* job : state.jobs_of_jobset(meta.ns, meta.name)) keys.push_back(key_of(kJobs, job->meta));
+}
+
 void requests_for(const state::ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
   if (const jobs::JobKind* kind = jobs::find_job_kind(type_of(object));
       kind != nullptr && !kind->has_own_reconciler()) {
     keys.push_back(key_of(object));
+    enqueue_parts_of_deleted(state, object, keys);
   } else if (const auto* workload = std::get_if<WorkloadPtr>(&object)) {
     enqueue_for_workload(state, (*workload)->meta, keys);
   } else if (const auto* queue = std::get_if<ClusterQueuePtr>(&object)) {

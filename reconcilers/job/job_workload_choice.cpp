@@ -30,6 +30,14 @@ void update(const Workload& workload, json spec, std::vector<ObjectEvent> events
 
 // --- A Workload that the user has created ---
 
+// A Workload that a user, or a controller that muster does not know, has made for a job: no other job and no pod has
+// ever used it. Those that Kueue or muster have made or taken say so in a label or an annotation, also after the end of
+// their jobs.
+bool is_for_the_taking(const JobContext& context, const Workload& workload) {
+  const std::string_view job = workload.meta.label(kJobUidLabel);
+  return !workload.of_pod_group() && (job.empty() || job == context.job.meta().uid);
+}
+
 void take(const JobContext& context, const Workload& workload, Plan& plan) {
   const ObjectMeta& job = context.job.meta();
   json metadata = {{"ownerReferences", json::array({controller_reference(context.job.type(), job, true)})}};
@@ -45,6 +53,13 @@ WorkloadChoice adopt_prebuilt(const JobContext& context, std::string_view name, 
     plan.events.push_back(context.event(kWarningEvent, "PrebuiltWorkloadTaken",
                                         "Workload " + path_of(workload->meta) + " belongs to " + controller->kind +
                                             " " + controller->name + "; name another, or have one made"));
+    return {};
+  }
+  if (!controller && !is_for_the_taking(context, *workload)) {
+    plan.events.push_back(context.event(kWarningEvent, "PrebuiltWorkloadTaken",
+                                        "Workload " + path_of(workload->meta) +
+                                            " was made for another job or for a group of pods; name another, or have "
+                                            "one made"));
     return {};
   }
   if (!controller) {
@@ -67,9 +82,11 @@ WorkloadChoice adopt_prebuilt(const JobContext& context, std::string_view name, 
 
 // --- An elastic job: its Workload follows its counts ---
 
-bool same_names(const std::vector<PodSet>& one, const std::vector<PodSet>& other) {
-  return std::equal(one.begin(), one.end(), other.begin(), other.end(),
-                    [](const PodSet& a, const PodSet& b) { return a.name == b.name; });
+// All but their counts.
+bool same_but_counts(const std::vector<PodSet>& one, const std::vector<PodSet>& other) {
+  return std::equal(one.begin(), one.end(), other.begin(), other.end(), [](const PodSet& a, const PodSet& b) {
+    return a.name == b.name && jobs::same_containers(a.pod_template.spec, b.pod_template.spec);
+  });
 }
 
 // Pod sets may shrink at any time, and grow while no quota is reserved. nullopt: this is
@@ -81,7 +98,7 @@ std::optional<WorkloadChoice> follow_counts(const JobContext& context, const Wor
   if (alive.size() != 1) return std::nullopt;
   const Workload& workload = *alive.front();
   const std::vector<PodSet> wanted = context.job.pod_set_shapes(context.queues().rules);
-  if (!same_names(wanted, workload.pod_sets)) return std::nullopt;
+  if (!same_but_counts(wanted, workload.pod_sets)) return std::nullopt;
   std::vector<PodSet> counted = workload.pod_sets;
   bool grows = false;
   bool changes = false;

@@ -18,6 +18,17 @@ bool has_workload(const state::ClusterState& state, std::string_view ns, const O
   });
 }
 
+// Finds jobs of this namespace, and owners of other kinds that have a Workload there.
+jobs::OwnerLookup owners_in(const state::ClusterState& state, const RuleSettings& settings, const std::string& ns) {
+  return [&state, &settings, &ns](const OwnerReference& owner) -> std::optional<OwnerFacts> {
+    const jobs::JobKind* kind = jobs::find_owner_kind(owner, settings);
+    const TypedObject* job = kind == nullptr ? nullptr : state.find(kind->type, ns, owner.name);
+    if (job != nullptr) return owner_facts(meta_of(*job));
+    if (kind != nullptr || !has_workload(state, ns, owner)) return std::nullopt;
+    return OwnerFacts{.uid = owner.uid, .queue_name = {}, .controller = {}, .has_workload = true};
+  };
+}
+
 }  // namespace
 
 std::optional<jobs::QueuedJob> find_job(const ObjectKey& key, const state::ClusterState& state) {
@@ -32,14 +43,14 @@ std::optional<jobs::QueuedJob> find_job(const ObjectKey& key, const state::Clust
   });
 }
 
-jobs::OwnerLookup owners_in(const state::ClusterState& state, const RuleSettings& settings, const std::string& ns) {
-  return [&state, &settings, &ns](const OwnerReference& owner) -> std::optional<OwnerFacts> {
-    const jobs::JobKind* kind = jobs::find_owner_kind(owner, settings);
-    const TypedObject* job = kind == nullptr ? nullptr : state.find(kind->type, ns, owner.name);
-    if (job != nullptr) return owner_facts(meta_of(*job));
-    if (kind != nullptr || !has_workload(state, ns, owner)) return std::nullopt;
-    return OwnerFacts{.uid = owner.uid, .queue_name = {}, .controller = {}, .has_workload = true};
-  };
+jobs::MaybeAncestor ancestor_of(const ReconcileContext& context, const ResourceType& type, const ObjectMeta& meta) {
+  const RuleSettings& rules = context.queues().rules;
+  return jobs::managed_ancestor(rules, owners_in(context.state, rules, meta.ns),
+                                {.group = type.group,
+                                 .kind = type.kind,
+                                 .uid = meta.uid,
+                                 .controller = meta.controller,
+                                 .owners_are_known = context.now.wall >= to_time_point(meta.created) + kOwnerDelay});
 }
 
 }  // namespace muster::reconcilers

@@ -8,7 +8,10 @@
 #include "api/workload_conditions.h"
 #include "jobs/prebuilt_workload.h"
 #include "reconcilers/in_use.h"
+#include "reconcilers/job/job_workload_infos.h"
 #include "reconcilers/job/job_workload_owner.h"
+#include "reconcilers/job/jobset_part.h"
+#include "reconcilers/job/prebuilt_difference.h"
 #include "reconcilers/workload/job_workload_status.h"
 #include "state/pod_requests.h"
 
@@ -71,9 +74,16 @@ bool has_room(const JobContext& context, const jobs::QueuedJob& child, const job
   return fits(sum, multiply(requests_of(pod_sets, owned->pod_sets), owned->times));
 }
 
-// A JobSet's controller makes the Jobs that the JobSet's Workload counts, and no JobSets. The controllers of described
-// kinds make other objects (the trainer, KubeRay, the MPI operator), and so can each user who can create such objects:
-// what runs is as much as the Workload of the whole has, and as much as each object between them says.
+bool is_part_of_jobset(const JobContext& context, const jobs::QueuedJob& child, std::string_view jobset_name,
+                       const std::vector<PodSet>& pod_sets) {
+  const JobSet* jobset = context.state.jobset(child.meta().ns, jobset_name);
+  const Job* job = child.type().kind == kJobs.kind ? context.state.job(child.meta().ns, child.meta().name) : nullptr;
+  return jobset != nullptr && job != nullptr && is_within_jobset(context.state, *job, *jobset, pod_sets);
+}
+
+// The controllers of all kinds make objects below their jobs (the JobSet controller, the trainer, KubeRay, the MPI
+// operator), and so can each user who can create such objects: what runs is as much as the Workload of the whole has,
+// and as much as each object between them says. The Jobs of a JobSet are known by their names.
 bool fits_below(const JobContext& context, const jobs::QueuedJob& child, const jobs::ManagedAncestor& top,
                 const Workload& workload) {
   const OwnerReference& controller = *child.meta().controller;
@@ -82,12 +92,10 @@ bool fits_below(const JobContext& context, const jobs::QueuedJob& child, const j
   const auto parent =
       kind == nullptr ? std::nullopt : find_job({&kind->type, child.meta().ns, controller.name}, context.state);
   if (!parent || !(is_top || parent->readable())) return false;
-  if (kind == &jobs::jobset) {
-    if (child.type().kind == kJobSets.kind) return false;
-  } else {
-    const std::vector<PodSet> pod_sets = is_top ? workload.pod_sets : parent->pod_set_shapes(context.queues().rules);
-    if (!has_room(context, child, *kind, pod_sets)) return false;
-  }
+  const std::vector<PodSet> pod_sets = is_top ? workload.pod_sets : parent->pod_set_shapes(context.queues().rules);
+  const bool fits = kind == &jobs::jobset ? is_part_of_jobset(context, child, controller.name, pod_sets)
+                                          : has_room(context, child, *kind, pod_sets);
+  if (!fits) return false;
   return is_top || (parent->meta().controller && fits_below(context, *parent, top, workload));
 }
 
@@ -114,21 +122,18 @@ void remove(const JobContext& context, const Workload& workload, Plan& plan) {
 }  // namespace
 
 jobs::MaybeAncestor ancestor_of(const JobContext& context) {
-  const RuleSettings& rules = context.queues().rules;
-  const ObjectMeta& meta = context.job.meta();
-  const ResourceType& type = context.job.type();
-  return jobs::managed_ancestor(rules, owners_in(context.state, rules, meta.ns),
-                                {type.group, type.kind, meta.uid, meta.controller});
+  return ancestor_of(context, context.job.type(), context.job.meta());
 }
 
 std::string excess_below(const JobContext& context, const jobs::ManagedAncestor& whole) {
-  if (whole.kind == kJobSets.kind) return "";
   const std::vector<const Workload*> workloads = context.state.workloads_of_owner(whole.uid);
   if (std::none_of(workloads.begin(), workloads.end(), [](const Workload* each) { return is_running(*each); }))
     return "";
   if (is_covered(context, whole)) return "";
-  return "this " + std::string(context.job.type().kind) +
-         ", with the older ones of its controller, requests more than the quota of " + text_of(whole);
+  const std::string self = "this " + std::string(context.job.type().kind);
+  if (jobs::job_type_of(*context.job.meta().controller) == &kJobSets)
+    return self + " is not one that the JobSet asks for, or its pods request more than the quota of " + text_of(whole);
+  return self + ", with the older ones of its controller, requests more than the quota of " + text_of(whole);
 }
 
 Result<Standing, jobs::Undecided> standing_of(const JobContext& context) {
@@ -139,13 +144,30 @@ Result<Standing, jobs::Undecided> standing_of(const JobContext& context) {
   if (!managed) return fail_with(managed.error());
   if (!*managed) return Standing::kOutside;
   const jobs::MaybeAncestor ancestor = ancestor_of(context);
-  if (!ancestor) return fail_with(ancestor.error());
+  if (!ancestor && ancestor.error().absent_owner) return fail_with(ancestor.error());
+  if (!ancestor) return Standing::kHeld;
   if (*ancestor) return is_covered(context, **ancestor) ? Standing::kCovered : Standing::kHeld;
   if (context.job.queue_name().empty() && !rules.manage_jobs_without_queue_name) return Standing::kFree;
   if (context.job.readable()) return Standing::kQueued;
   // Its requests are already counted.
   const bool awaits = !context.job.awaited().empty() && runs_with_quota(context);
   return awaits ? Standing::kOutside : Standing::kHeld;
+}
+
+bool lets_run(const JobContext& context, const Workload& workload) {
+  if (!is_running(workload) || workload.evicted() || workload.meta.deleting) return false;
+  return is_equivalent(context, workload) ||
+         (jobs::prebuilt_workload_name_of(context.queues().rules, context.job.meta()) &&
+          is_equivalent(context, with_container_defaults(workload)));
+}
+
+bool may_run(const JobContext& context) {
+  const auto standing = standing_of(context);
+  if (!standing) return false;
+  if (*standing != Standing::kQueued) return *standing != Standing::kHeld;
+  const std::vector<const Workload*> workloads = context.state.workloads_of_owner(context.job.meta().uid);
+  return std::any_of(workloads.begin(), workloads.end(),
+                     [&](const Workload* workload) { return lets_run(context, *workload); });
 }
 
 void hold(const JobContext& context, Plan& plan) {

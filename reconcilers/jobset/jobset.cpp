@@ -15,6 +15,7 @@
 #include "reconcilers/jobset/jobset_gang.h"
 #include "reconcilers/jobset/jobset_in_place.h"
 #include "reconcilers/jobset/jobset_policies.h"
+#include "reconcilers/jobset/jobset_quota.h"
 #include "reconcilers/jobset/jobset_status.h"
 #include "reconcilers/step.h"
 #include "state/unsupported.h"
@@ -26,6 +27,11 @@ using nlohmann::json;
 
 // Number of Jobs that one plan creates. The remaining Jobs are created when these exist.
 constexpr size_t kCreatesAtOnce = 500;
+// Until the question whether a JobSet may run is asked again, if no event does so before.
+constexpr Duration kQuotaInterval = std::chrono::seconds(5);
+// A Job that differs from its JobSet was made by a user, or another webhook changes each new one: then it is replaced
+// no more often than this.
+constexpr Duration kRemakeInterval = std::chrono::minutes(1);
 // And no more of their templates, as text.
 constexpr size_t kCreatedBytesAtOnce = 4 << 20;
 
@@ -225,16 +231,39 @@ void create_jobs(const JobSetContext& context, const StartupGates& gates, Plan& 
   }
 }
 
-void adjust_jobs(const JobSetContext& context, const StartupGates& gates, Plan& plan) {
+// A Job that was made by another client than muster, with the name of this JobSet's Job.
+void replace(const JobSetContext& context, const Job& job, Plan& plan) {
+  const TimePoint due = to_time_point(job.meta.created) + kRemakeInterval;
+  if (context.now.wall < due) return plan.wake_at(due);
+  delete_jobs({&job}, plan);
+  plan.writes.back().events = {
+      event_about(context.jobset, kWarningEvent, "JobReplaced",
+                  "Job " + path_of(job.meta) +
+                      " requests more than its replicated job has in the quota of this JobSet: it is deleted and "
+                      "created again; a mutating webhook that changes Jobs must leave the Jobs of JobSets alone")};
+}
+
+bool would_start(const JobSet& jobset, const Job& job, const ReplicatedJob& replicated, const WantedRun& wanted) {
+  if (jobset.suspended) return false;
+  const bool grows = wanted.elastic && pods_at_once(job.parallelism, job.completions) <
+                                           pods_at_once(replicated.parallelism, replicated.completions);
+  return grows || (job.suspended && wanted.open);
+}
+
+void adjust_jobs(const JobSetContext& context, const StartupGates& gates, JobSetQuota& quota, Plan& plan) {
   for (const Job* job : context.run.active) {
     if (job->meta.deleting) continue;
     const ReplicatedJob* replicated = context.jobset.find(job->meta.label(kReplicatedJobNameKey));
     if (replicated == nullptr) continue;
     const auto index = replicated - context.jobset.replicated_jobs.data();
-    JobAdjustment adjustment = adjustment_of(*job, *replicated,
-                                             {.suspended = context.jobset.suspended,
-                                              .open = gates.open[index],
-                                              .elastic = context.settings.elastic_jobsets});
+    const WantedRun wanted{
+        .suspended = context.jobset.suspended, .open = gates.open[index], .elastic = context.settings.elastic_jobsets};
+    if (would_start(context.jobset, *job, *replicated, wanted)) {
+      const JobSetQuota::Start start = quota.judge(*job);
+      if (start == JobSetQuota::Start::kNotSo) replace(context, *job, plan);
+      if (start != JobSetQuota::Start::kNow) continue;
+    }
+    JobAdjustment adjustment = adjustment_of(*job, *replicated, wanted);
     if (adjustment.remake) delete_jobs({job}, plan);
     if (!adjustment.patch.is_null()) patch_job(*job, adjustment.verb, std::move(adjustment.patch), plan);
   }
@@ -329,8 +358,12 @@ Plan run_jobset(const JobSetContext& context) {
     delete_jobs(failures.to_be_remade, plan);
     create_service(context, plan);
     create_claims(context, plan);
-    create_jobs(context, gates, plan);
-    adjust_jobs(context, gates, plan);
+    JobSetQuota quota(context, context.jobset);
+    if (context.jobset.suspended || quota.allows_start())
+      create_jobs(context, gates, plan);
+    else
+      plan.wake_at(context.now.wall + kQuotaInterval);
+    adjust_jobs(context, gates, quota, plan);
     set_conditions(context.jobset, gates, draft);
     if (!context.jobset.suspended) draft.all_jobs_ready();
   }

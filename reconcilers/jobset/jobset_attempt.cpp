@@ -7,18 +7,10 @@
 #include "api/meta/constants.h"
 #include "base/whole_number.h"
 #include "jobs/jobset/jobset_fields.h"
+#include "reconcilers/job/jobset_part.h"
 
 namespace muster::reconcilers {
 namespace {
-
-// The JobSet requests a Job with this name as part of this replicated job. Other Jobs that name it as their
-// controller are forged, or belong to an earlier, larger version of the JobSet.
-bool is_wanted(const JobSet& jobset, const Job& job) {
-  const ReplicatedJob* replicated = jobset.find(job.meta.label(kReplicatedJobNameKey));
-  const std::optional<int32_t> index = whole_number<int32_t>(job.meta.label(kJobIndexKey));
-  return replicated != nullptr && index && *index >= 0 && *index < replicated->replicas &&
-         job.meta.name == jobs::child_job_name(jobset.meta.name, replicated->name, *index);
-}
 
 // Of the current attempt of the JobSet and of the Job itself. A Job without the label of its own attempt
 // belongs to the first attempt.
@@ -93,7 +85,8 @@ JobSetAttempt jobs_of(const JobSet& jobset, const state::ClusterState& state) {
   JobSetAttempt run;
   for (const Job* job : state.jobs_of_jobset(jobset.meta.ns, jobset.meta.name)) {
     if (job->meta.controller->uid != jobset.meta.uid) continue;
-    if (!is_of_present_attempt(jobset, *job) || !is_wanted(jobset, *job)) {
+    // Jobs that the JobSet does not ask for are forged, or belong to an earlier, larger version of it.
+    if (!is_of_present_attempt(jobset, *job) || replicated_job_of(jobset, *job) == nullptr) {
       run.older.push_back(job);
     } else if (job->failed()) {
       run.failed.push_back(job);

@@ -44,9 +44,7 @@ Result<bool, jobs::Undecided> is_queued(const PodContext& context) {
       jobs::in_managed_namespace(context.rules(), meta.ns, ns == nullptr ? nullptr : &meta_of(*ns).labels);
   if (!managed) return fail_with(managed.error());
   if (!*managed) return false;
-  const jobs::MaybeAncestor ancestor =
-      jobs::managed_ancestor(context.rules(), owners_in(context.job.state, context.rules(), meta.ns),
-                             {kQueuedPods.group, kQueuedPods.kind, meta.uid, meta.controller});
+  const jobs::MaybeAncestor ancestor = ancestor_of(context.job, kQueuedPods, meta);
   if (!ancestor) return fail_with(ancestor.error());
   // The Workload of its owner counts it.
   return asks && !*ancestor;

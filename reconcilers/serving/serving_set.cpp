@@ -15,9 +15,7 @@ constexpr Duration kUndecidedInterval = std::chrono::seconds(5);
 Result<bool, jobs::Undecided> is_queued(const ServingContext& context) {
   const ObjectMeta& meta = context.set.meta;
   const ResourceType& type = context.job.job.type();
-  const jobs::MaybeAncestor ancestor =
-      jobs::managed_ancestor(context.rules(), owners_in(context.job.state, context.rules(), meta.ns),
-                             {type.group, type.kind, meta.uid, meta.controller});
+  const jobs::MaybeAncestor ancestor = ancestor_of(context.job, type, meta);
   if (!ancestor) return fail_with(ancestor.error());
   // The Workload of its owner counts the pods.
   if (*ancestor || jobs::has_other_parent(context.set)) return false;

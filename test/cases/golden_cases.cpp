@@ -30,7 +30,7 @@ std::set<std::string, std::less<>> names_in(const json& list) {
 RuleSettings settings_of(const json& wanted) {
   check_keys(wanted, {"manageJobsWithoutQueueName", "managedJobsNamespaceSelector", "frameworks", "featureGates",
                       "suspendGuard", "admitters", "waiterImage", "nativeJobSets", "jobSetFeatureGates",
-                      "groupScheduling", "denyUnqueued", "externalFrameworks", "ownName"});
+                      "groupScheduling", "denyUnqueued", "externalFrameworks", "ownName", "jobSetController"});
   RuleSettings settings;
   settings.manage_jobs_without_queue_name = wanted.value("manageJobsWithoutQueueName", false);
   if (wanted.contains("managedJobsNamespaceSelector")) {
@@ -46,6 +46,7 @@ RuleSettings settings_of(const json& wanted) {
   }
   settings.own_name = wanted.value("ownName", "");
   settings.admitters = names_in(wanted.value("admitters", json::array()));
+  settings.jobset_controller = wanted.value("jobSetController", "");
   settings.waiter.image = wanted.value("waiterImage", settings.waiter.image);
   settings.waiter.shell_loop = wanted.contains("waiterImage");
   settings.group_scheduling = wanted.value("groupScheduling", true);
@@ -93,7 +94,7 @@ GoldenCase read_case(const std::string& file) {
   REQUIRE(documents->size() == 1);
   json content = documents->front().value;
   check_keys(content, {"description", "operation", "object", "oldObject", "subresource", "user", "uid", "settings",
-                       "view", "namespaceLabels", "expect"});
+                       "view", "namespaceLabels", "laterWebhook", "expect"});
   check_keys(content.at("expect"), {"object", "patch", "errors", "refused", "warnings"});
   CHECK(content.at("description").get<std::string>().ends_with("."));
 
@@ -105,6 +106,13 @@ GoldenCase read_case(const std::string& file) {
 }
 
 }  // namespace
+
+AdmissionRequest GoldenCase::mutated_by(const AdmissionResponse& answer) const {
+  AdmissionRequest mutated = request;
+  mutated.object = mutated.object.patch(answer.patch());
+  if (content.contains("laterWebhook")) mutated.object.merge_patch(content["laterWebhook"]);
+  return mutated;
+}
 
 std::vector<GoldenCase> read_golden_cases() {
   const std::filesystem::path root(MUSTER_SOURCE_DIR);

@@ -6,6 +6,7 @@
 //   object       the object as sent; oldObject on UPDATE
 //   subresource  status (optional)
 //   user, uid    who sends it, and the request's uid (both optional)
+//   laterWebhook  a merge patch: what another mutating webhook does to the object after muster's (optional)
 //   settings     manageJobsWithoutQueueName, managedJobsNamespaceSelector, frameworks,
 //                featureGates, suspendGuard, admitters, waiterImage, nativeJobSets,
 //                jobSetFeatureGates, groupScheduling, denyUnqueued (all optional)
@@ -37,6 +38,8 @@ struct GoldenCase {
 
   const nlohmann::json& expect() const { return content.at("expect"); }
   Review review() const { return {request, view, settings}; }
+  // As the validating webhook gets it, with the answer of the mutating one.
+  AdmissionRequest mutated_by(const AdmissionResponse& answer) const;
 };
 
 // Every file, ordered by name. What a file says wrongly fails the test that reads it.

@@ -94,8 +94,7 @@ Reached reached_by(const GoldenCase& golden) {
   const AdmissionResponse mutated = mutators::mutate(golden.review(), &mutating);
   add(reached, manifests::WebhookKind::kMutating, golden, golden.request, mutating.rules);
   if (!mutated.is_allowed()) return reached;
-  AdmissionRequest request = golden.request;
-  request.object = request.object.patch(mutated.patch());
+  const AdmissionRequest request = golden.mutated_by(mutated);
   const AdmissionResponse validated = validators::validate({request, golden.view, golden.settings}, &validating);
   if (!validated.warnings().empty()) validating.rules.insert("a warning");
   add(reached, manifests::WebhookKind::kValidating, golden, request, validating.rules);

@@ -35,7 +35,7 @@ func TestHostileTenantInRandomOrders(t *testing.T) {
 		must(t, err)
 		seeds = []uint64{seed}
 	}
-	cluster := startMusterForTenants(t)
+	cluster := startMusterForTenants(t, everyJobManaged)
 	quota := cluster.WatchQuota(t)
 	roles := [][]string{nil, {"workloads.kueue.x-k8s.io"}}
 	for _, seed := range seeds {

@@ -47,15 +47,17 @@ type hostileTenant struct {
 // newHostileTenant starts muster and makes a tenant.
 func newHostileTenant(t *testing.T) *hostileTenant {
 	t.Helper()
-	return addHostileTenant(t, startMusterForTenants(t))
+	return addHostileTenant(t, startMusterForTenants(t, everyJobManaged))
 }
 
-func startMusterForTenants(t *testing.T) *harness.Cluster {
+const everyJobManaged = `manageJobsWithoutQueueName: true
+integrations: {frameworks: [batch/job, jobset.x-k8s.io/jobset]}
+`
+
+func startMusterForTenants(t *testing.T, settings string) *harness.Cluster {
 	t.Helper()
 	cluster := harness.Connect(t)
-	config := writeFile(t, "config.yaml", namesOfTheManifests+`manageJobsWithoutQueueName: true
-integrations: {frameworks: [batch/job, jobset.x-k8s.io/jobset]}
-`)
+	config := writeFile(t, "config.yaml", namesOfTheManifests+settings)
 	harness.ApplyRights(t, cluster, config)
 	startQueueMuster(t, "--config", config, "--kubeconfig", asServiceAccount(t, cluster, "muster-system", "muster"))
 	return cluster

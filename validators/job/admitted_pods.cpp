@@ -4,8 +4,8 @@
 //
 //   spec: {parallelism: 1}    to    spec: {parallelism: 50}
 //
-// A Job that is suspended in the same request can grow: it is queued again. Elastic jobs can grow, too: new
-// pods wait behind a scheduling gate.
+// A Job that is suspended in the same request can grow: it is queued again. So must an elastic one: muster has no
+// Workload for the new pods alone.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -52,7 +52,6 @@ std::optional<Growth> runs_with_quota(const Review& review) {
     return Growth{self + " is part of " + jobs::text_of(**ancestor) + ", which is queued", true};
   if (kind->suspended(before) || kind->suspended(after) || !jobs::is_queued_by_itself(review, before))
     return std::nullopt;
-  if (jobs::is_elastic(review.settings, before)) return std::nullopt;
   return Growth{self + " is queued and runs with the quota for the pods that it had", false};
 }
 

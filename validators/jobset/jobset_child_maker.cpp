@@ -1,9 +1,10 @@
-// If muster is the JobSet controller, no other user can create Jobs of a queued JobSet: its Workload counts the
-// Jobs of its spec. Rejected, for example, is the creation of a Job by a user with
+// Only the JobSet controller, muster or JobSet's own, can create Jobs of a queued JobSet: the Workload of the JobSet
+// counts the Jobs of its spec. Rejected, for example, is the creation of a Job by a user with
 //
 //   ownerReferences: [{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, name: train, controller: true}]
 //
-// when JobSet `train` is in a LocalQueue. The rule is off without admitters: a person runs muster.
+// when JobSet `train` is in a LocalQueue. The rule is off where the account of the controller is unknown: a person runs
+// muster, or muster did not find the webhooks of JobSet.
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
@@ -19,8 +20,16 @@ bool says_it_is_of_a_jobset(const Review& review) {
   return controller && jobs::find_owner_kind(*controller, review.settings) == &jobs::jobset;
 }
 
+bool knows_the_maker(const RuleSettings& settings) {
+  return settings.native_jobsets ? !settings.admitters.empty() : !settings.jobset_controller.empty();
+}
+
+std::string maker(const RuleSettings& settings) {
+  return settings.native_jobsets ? "muster" : "JobSet's controller";
+}
+
 std::optional<jobs::ManagedAncestor> claimed_by(const Review& review) {
-  if (!jobs::enabled_kind(review) || review.settings.admitters.empty() || jobs::is_admitter(review))
+  if (!jobs::enabled_kind(review) || !knows_the_maker(review.settings) || jobs::is_admitter(review))
     return std::nullopt;
   if (!says_it_is_of_a_jobset(review)) return std::nullopt;
   const jobs::MaybeAncestor ancestor = jobs::managed_ancestor(review, review.request.object);
@@ -33,17 +42,17 @@ FieldErrors check(const Review& review) {
   if (review.settings.suspend_guard != SuspendGuard::kEnforce) return {};
   const auto ancestor = claimed_by(review);
   if (!ancestor) return {};
-  return {forbidden("metadata.ownerReferences", jobs::text_of(*ancestor) +
-                                                    " is queued, and muster makes its Jobs, not user \"" +
-                                                    review.request.user.username + "\"; leave the controller out")};
+  return {forbidden("metadata.ownerReferences", jobs::text_of(*ancestor) + " is queued, and " + maker(review.settings) +
+                                                    " makes its Jobs, not user \"" + review.request.user.username +
+                                                    "\"; leave the controller out")};
 }
 
 std::vector<std::string> warn(const Review& review) {
   if (review.settings.suspend_guard != SuspendGuard::kObserve) return {};
   const auto ancestor = claimed_by(review);
   if (!ancestor) return {};
-  return {"metadata.ownerReferences: " + jobs::text_of(*ancestor) +
-          " is queued, and muster makes its Jobs; with suspendGuard: enforce this is rejected"};
+  return {"metadata.ownerReferences: " + jobs::text_of(*ancestor) + " is queued, and " + maker(review.settings) +
+          " makes its Jobs; with suspendGuard: enforce this is rejected"};
 }
 
 }  // namespace
@@ -54,7 +63,6 @@ extern const Validator rule = {
     .operations = {Operation::kCreate},
     .check = check,
     .warn = warn,
-    .native_jobsets = true,
     .origin = RuleOrigin::kMuster,
 };
 

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "test/reconcilers/job/job_cluster.h"
@@ -24,12 +25,25 @@ json pods_of(int parallelism) {
 
 const json kOfTrain = controlled_by(kJobSets, "train", "train-uid");
 
-// A JobSet in a queue, its Workload, and a Job of it that runs.
+json labels_of_part(int index) {
+  return {{"jobset.sigs.k8s.io/replicatedjob-name", "w"}, {"jobset.sigs.k8s.io/job-index", std::to_string(index)}};
+}
+
+// A JobSet in a queue of two Jobs with two pods of 1 CPU, its Workload, and a Job of it that runs one pod.
 struct Parts : JobCluster {
   Parts() {
-    put(kJobSets, "train", {{"metadata", {{"labels", kInQueue}}}, {"spec", {{"suspend", true}}}});
-    put(kWorkloads, "jobset-train", {{"metadata", {{"ownerReferences", kOfTrain}}}, {"spec", {{"queueName", "q"}}}});
-    put(kJobs, "train-w-0", {{"metadata", {{"ownerReferences", kOfTrain}}}, {"spec", pods_of(1)}});
+    const json pods = pod_template_of({{"cpu", "1"}});
+    const json replicated = {
+        {"name", "w"}, {"replicas", 2}, {"template", {{"spec", {{"parallelism", 2}, {"template", pods}}}}}};
+    put(kJobSets, "train",
+        {{"metadata", {{"labels", kInQueue}}},
+         {"spec", {{"suspend", true}, {"replicatedJobs", json::array({replicated})}}}});
+    put(kWorkloads, "jobset-train",
+        {{"metadata", {{"ownerReferences", kOfTrain}}},
+         {"spec",
+          {{"queueName", "q"}, {"podSets", json::array({{{"name", "w"}, {"count", 4}, {"template", pods}}})}}}});
+    put(kJobs, "train-w-0",
+        {{"metadata", {{"ownerReferences", kOfTrain}, {"labels", labels_of_part(0)}}}, {"spec", pods_of(1)}});
   }
   void say(const char* type) {
     edit(kWorkloads, "jobset-train", [&](json& object) {
@@ -64,6 +78,108 @@ TEST_CASE("a part of a job runs only while the Workload of the whole is admitted
     CHECK_FALSE(cluster.runs());
   }
   CHECK(cluster.list(kWorkloads).size() == 1);
+}
+
+TEST_CASE("a Job below an admitted JobSet runs as far as the JobSet asks for it, whoever made it") {
+  struct Row {
+    const char* what;
+    const char* name;
+    int index, pods;
+    json requests;
+    bool runs;
+  };
+  const Row rows[] = {
+      {"as the JobSet says", "train-w-1", 1, 2, {{"cpu", "1"}}, true},
+      {"another spelling of the same", "train-w-1", 1, 2, {{"cpu", "1000m"}}, true},
+      {"larger pods", "train-w-1", 1, 2, {{"cpu", "1001m"}}, false},
+      {"another resource", "train-w-1", 1, 2, {{"cpu", "1"}, {"example.com/gpu", "1"}}, false},
+      {"more pods", "train-w-1", 1, 3, {{"cpu", "1"}}, false},
+      {"beyond the replicas", "train-w-2", 2, 1, {{"cpu", "1"}}, false},
+      {"another name", "extra", 1, 1, {{"cpu", "1"}}, false},
+      {"another name, with a queue of its own", "queued", 1, 1, {{"cpu", "1"}}, false},
+  };
+  for (const Row& row : rows) {
+    INFO(row.what);
+    Parts cluster;
+    cluster.say("Admitted");
+    json labels = labels_of_part(row.index);
+    if (row.name == std::string("queued")) labels.update(kInQueue);
+    cluster.put(
+        kJobs, row.name,
+        {{"metadata", {{"ownerReferences", kOfTrain}, {"labels", labels}}},
+         {"spec", {{"suspend", false}, {"parallelism", row.pods}, {"template", pod_template_of(row.requests)}}}});
+    cluster.settle({&kJobs, "team-a", row.name});
+    CHECK(cluster.get(kJobs, row.name)["spec"].value("suspend", false) == !row.runs);
+    if (row.runs) continue;
+    REQUIRE(cluster.events.size() == 1);
+    CHECK(cluster.events[0].note ==
+          "Suspended: this Job is not one that the JobSet asks for, or its pods request more than the quota of JobSet "
+          "\"train\"");
+  }
+}
+
+TEST_CASE("a Job whose controller is not there is queued by itself, a few seconds after its creation") {
+  Parts cluster;
+  const json gone = controlled_by("jobset.x-k8s.io/v1alpha1", "JobSet", "gone", "gone-uid");
+  const auto create = [&](Duration age) {
+    cluster.put(
+        kJobs, "orphan",
+        {{"metadata", {{"ownerReferences", gone}, {"labels", kInQueue}, {"creationTimestamp", cluster.stamp(-age)}}},
+         {"spec", pods_of(40)}});
+  };
+  const ObjectKey key{&kJobs, "team-a", "orphan"};
+  SUBCASE("its controller can still be on its way") {
+    create(std::chrono::seconds(2));
+    const reconcilers::Plan plan = cluster.reconcile(key);
+    CHECK(plan.writes.empty());
+    REQUIRE(plan.again_at);
+    CHECK(*plan.again_at <= cluster.now().wall + std::chrono::seconds(10));
+  }
+  SUBCASE("it is gone") {
+    create(std::chrono::seconds(11));
+    cluster.settle(key);
+    CHECK(cluster.get(kJobs, "orphan")["spec"]["suspend"] == true);
+    CHECK(cluster.list(kWorkloads).size() == 2);
+  }
+}
+
+TEST_CASE("the deletion of a job concerns the jobs that it controls") {
+  Parts cluster;
+  cluster.say("Admitted");
+  cluster.edit(kJobs, "train-w-0", [](json& job) { job["metadata"]["labels"].update(kInQueue); });
+  cluster.settle(kPart);
+  CHECK(cluster.runs());
+  cluster.pass(std::chrono::seconds(11));
+  cluster.concerned.clear();
+  cluster.vanish(kJobSets, "train");
+  CHECK(std::find(cluster.concerned.begin(), cluster.concerned.end(), kPart) != cluster.concerned.end());
+  cluster.settle(kPart);
+  CHECK_FALSE(cluster.runs());
+}
+
+TEST_CASE("a Job with a queue of its own below a suspended JobSet is not started") {
+  for (const bool suspended : {true, false}) {
+    CAPTURE(suspended);
+    JobCluster cluster;
+    cluster.settings.native_jobsets = true;
+    cluster.put(kJobSets, "train", {{"spec", {{"suspend", suspended}}}});
+    json labels = labels_of_part(0);
+    labels.update(kInQueue);
+    json spec = pods_of(1);
+    spec["suspend"] = true;
+    cluster.put(kJobs, "train-w-0",
+                {{"metadata", {{"ownerReferences", kOfTrain}, {"labels", labels}}}, {"spec", spec}});
+    cluster.settle(kPart);
+    const json workloads = cluster.list(kWorkloads);
+    REQUIRE(workloads.size() == 1);
+    cluster.edit(kWorkloads, workloads[0]["metadata"]["name"], [&](json& object) {
+      object["status"] = {{"admission", admission_of(1, json::object(), json::object())},
+                          {"conditions", json::array({condition_at(cluster.stamp(), "QuotaReserved", "True", "Q"),
+                                                      condition_at(cluster.stamp(), "Admitted", "True", "Admitted")})}};
+    });
+    cluster.settle(kPart);
+    CHECK(cluster.get(kJobs, "train-w-0")["spec"]["suspend"] == suspended);
+  }
 }
 
 TEST_CASE("a Job of an external framework runs only while the Workload of its owner is admitted") {

@@ -37,19 +37,22 @@ struct Whole : JobCluster {
          {"status",
           {{"conditions", json::array({condition_at("2026-01-01T11:30:00Z", "Admitted", "True", "Admitted")})}}}});
   }
-  static json part(const json& owners, int second) {
-    return {{"creationTimestamp", "2026-01-01T11:00:0" + std::to_string(second) + "Z"}, {"ownerReferences", owners}};
+  // A submitter has the name of its RayJob.
+  static json part(const std::string& name, const json& owners, int second) {
+    return {{"uid", name + "-part-uid"},
+            {"creationTimestamp", "2026-01-01T11:00:0" + std::to_string(second) + "Z"},
+            {"ownerReferences", owners}};
   }
   void add_job(const std::string& name, const json& owners, int pods, const char* cpu, int second) {
     put(kJobs, name,
-        {{"metadata", part(owners, second)},
+        {{"metadata", part(name, owners, second)},
          {"spec", {{"suspend", false}, {"parallelism", pods}, {"template", pod_template_of({{"cpu", cpu}})}}}});
   }
   void add_ray_cluster(const char* name, const json& owners, int workers, int second) {
     const json pods = pod_template_of({{"cpu", "1"}});
     const json group = {{"groupName", "w"}, {"replicas", workers}, {"template", pods}};
     put(ray_cluster(), name,
-        {{"metadata", part(owners, second)},
+        {{"metadata", part(name, owners, second)},
          {"spec",
           {{"suspend", false}, {"headGroupSpec", {{"template", pods}}}, {"workerGroupSpecs", json::array({group})}}}});
   }
@@ -112,12 +115,12 @@ TEST_CASE("the RayCluster and the submitter of an admitted RayJob run, each on i
   whole.add_job("more", kRayJob, 1, "1m", 2);
   CHECK_FALSE(whole.job_runs("more"));
   SUBCASE("a part of a part that may not run does not run either") {
-    const json more = controlled_by("ray.io/v1", "RayCluster", "more", "more-uid");
+    const json more = controlled_by("ray.io/v1", "RayCluster", "more", "more-part-uid");
     whole.add_job("below", more, 1, "1", 3);
     CHECK_FALSE(whole.job_runs("below"));
   }
   SUBCASE("a part of a part runs as far as the part between goes") {
-    const json cluster = controlled_by("ray.io/v1", "RayCluster", "top-cluster", "top-cluster-uid");
+    const json cluster = controlled_by("ray.io/v1", "RayCluster", "top-cluster", "top-cluster-part-uid");
     whole.add_job("redis-cleanup", cluster, 1, "200m", 3);
     CHECK(whole.job_runs("redis-cleanup"));
     whole.add_job("too-large", cluster, 1, "1", 4);

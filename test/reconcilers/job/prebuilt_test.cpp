@@ -86,4 +86,33 @@ TEST_CASE("prebuilt: one that another job controls is told on the job") {
   CHECK_FALSE(cluster.state.workload("team-a", "mine")->finished());
 }
 
+TEST_CASE("prebuilt: one that was made for another job or a group of pods is not taken") {
+  struct Row {
+    const char* what;
+    json metadata;
+    bool taken;
+  };
+  const Row rows[] = {
+      {"nobody's", json::object(), true},
+      {"this job's own, which has lost its owner", {{"labels", {{"kueue.x-k8s.io/job-uid", "job-uid"}}}}, true},
+      {"another job's, which has lost its owner", {{"labels", {{"kueue.x-k8s.io/job-uid", "other"}}}}, false},
+      {"a group's",
+       {{"annotations", {{"kueue.x-k8s.io/is-group-workload", "true"}}},
+        {"ownerReferences", json::array({{{"apiVersion", "v1"}, {"kind", "Pod"}, {"name", "p"}, {"uid", "p-uid"}}})}},
+       false},
+      {"a group's, whose pods are gone", {{"annotations", {{"kueue.x-k8s.io/is-group-workload", "true"}}}}, false},
+  };
+  for (const Row& row : rows) {
+    INFO(row.what);
+    json workload = written_workload();
+    workload["metadata"].erase("ownerReferences");
+    workload["metadata"].merge_patch(row.metadata);
+    JobCluster cluster = cluster_with(workload);
+    cluster.settle(kJob);
+    const auto& controller = cluster.state.workload("team-a", "mine")->meta.controller;
+    CHECK((controller && controller->uid == "job-uid") == row.taken);
+    CHECK(cluster.count_events("PrebuiltWorkloadTaken") == (row.taken ? 0 : 1));
+  }
+}
+
 }  // namespace prebuilt_test

@@ -16,9 +16,8 @@ using namespace muster::test;
 namespace {
 
 // The workers have a barrier, as the webhook makes it.
-json gang(const char* on_timeout, const json& labels = json::object()) {
+json gang(const char* on_timeout) {
   json jobset = train_jobset({{"failurePolicy", {{"maxRestarts", 3}}}});
-  jobset["metadata"]["labels"] = labels;
   json& pod_template = jobset["spec"]["replicatedJobs"][1]["template"]["spec"]["template"];
   pod_template["metadata"]["annotations"] = {{kGroupEpochAnnotation, "epoch-1"},
                                              {kGroupOnTimeoutAnnotation, on_timeout}};
@@ -39,12 +38,12 @@ json decisions(std::string_view key, const char* owner_uid = "train-uid") {
 }  // namespace
 
 TEST_CASE("jobset gang: failures of an expired gang are not the failure policy's") {
-  const json queued = {{kQueueNameLabel, "main"}};
   struct Row {
     std::string name;
     json jobset;
     json decided;
     Texts expected;
+    bool queued = false;
   };
   const Texts restart = {"status jobsets/train", "delete jobs/train-driver-0", "delete jobs/train-workers-0",
                          "delete jobs/train-workers-1"};
@@ -59,7 +58,7 @@ TEST_CASE("jobset gang: failures of an expired gang are not the failure policy's
        gang("Suspend"),
        decisions(jobs::kGroupExpiredKey),
        {}},
-      {"the gang has expired in a queue", gang("Fail", queued), decisions(jobs::kGroupExpiredKey), {}},
+      {"the gang has expired in a queue", gang("Fail"), decisions(jobs::kGroupExpiredKey), {}, true},
       {"a ConfigMap of another JobSet decides nothing", gang("Fail"), decisions(jobs::kGroupExpiredKey, "other"),
        restart},
   };
@@ -67,6 +66,9 @@ TEST_CASE("jobset gang: failures of an expired gang are not the failure policy's
     INFO(row.name);
     JobSetCluster cluster(row.jobset);
     cluster.settle();
+    if (row.queued) {
+      cluster.edit(kJobSets, "train", [](json& jobset) { jobset["metadata"]["labels"] = {{kQueueNameLabel, "main"}}; });
+    }
     cluster.put(kConfigMaps, row.decided);
     cluster.fail("train-workers-1");
     CHECK(cluster.settle() == row.expected);

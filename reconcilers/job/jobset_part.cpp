@@ -1,0 +1,54 @@
+#include "reconcilers/job/jobset_part.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "api/meta/constants.h"
+#include "base/whole_number.h"
+#include "jobs/jobset/jobset_fields.h"
+#include "state/pod_requests.h"
+
+namespace muster::reconcilers {
+namespace {
+
+// As the API server will make such a pod in this namespace.
+Requests requests_of_pod(const state::ClusterState& state, std::string_view ns, const PodSpec& spec) {
+  const state::ResourceDefaults defaults{.limit_ranges = state.limit_ranges_in(ns),
+                                         .runtime_class = state.runtime_class(spec.runtime_class)};
+  return to_requests(state::pod_requests(state::adjusted_resources(spec, defaults)));
+}
+
+bool requests_no_more(const state::ClusterState& state, const Job& job, const PodSpec& counted) {
+  const PodSpecPtr& spec = job.pod_template.spec == nullptr ? job.requests : job.pod_template.spec;
+  if (spec == nullptr) return false;
+  const Requests allowed = requests_of_pod(state, job.meta.ns, counted);
+  const Requests requests = requests_of_pod(state, job.meta.ns, *spec);
+  return std::all_of(requests.begin(), requests.end(), [&](const auto& request) {
+    const auto found = allowed.find(request.first);
+    return request.second <= (found == allowed.end() ? 0 : found->second);
+  });
+}
+
+}  // namespace
+
+const ReplicatedJob* replicated_job_of(const JobSet& jobset, const Job& job) {
+  const ReplicatedJob* replicated = jobset.find(job.meta.label(kReplicatedJobNameKey));
+  const std::optional<int32_t> index = whole_number<int32_t>(job.meta.label(kJobIndexKey));
+  const bool wanted = replicated != nullptr && index && *index >= 0 && *index < replicated->replicas &&
+                      job.meta.name == jobs::child_job_name(jobset.meta.name, replicated->name, *index);
+  return wanted ? replicated : nullptr;
+}
+
+bool is_within_jobset(const state::ClusterState& state, const Job& job, const JobSet& jobset,
+                      const std::vector<PodSet>& pod_sets) {
+  const ReplicatedJob* replicated = replicated_job_of(jobset, job);
+  if (replicated == nullptr || job.meta.controller->uid != jobset.meta.uid) return false;
+  const auto counted = std::find_if(pod_sets.begin(), pod_sets.end(),
+                                    [&](const PodSet& pod_set) { return pod_set.name == replicated->name; });
+  if (counted == pod_sets.end()) return false;
+  return pods_at_once(job.parallelism, job.completions) <=
+             pods_at_once(replicated->parallelism, replicated->completions) &&
+         requests_no_more(state, job, *counted->pod_template.spec);
+}
+
+}  // namespace muster::reconcilers
