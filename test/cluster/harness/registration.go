@@ -21,9 +21,26 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// serverSide takes ownership of fields that muster itself has written (CA bundles, entries that follow the
-// configuration), like a user who applies the manifest again.
-var serverSide = []string{"apply", "--server-side", "--force-conflicts", "-f", "-"}
+// applied are the resources of what apply is used for.
+var applied = map[string]schema.GroupVersionResource{
+	"CustomResourceDefinition":       definitions,
+	"MutatingWebhookConfiguration":   {Group: "admissionregistration.k8s.io", Version: "v1", Resource: "mutatingwebhookconfigurations"},
+	"ValidatingWebhookConfiguration": {Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingwebhookconfigurations"},
+}
+
+// apply is `kubectl apply --server-side --force-conflicts` without a process, for it is a part of every test. It takes
+// ownership of fields that muster itself has written (CA bundles, entries that follow the configuration), like a user
+// who applies the manifest again.
+func (c *Cluster) apply(t testing.TB, objects []*unstructured.Unstructured) {
+	t.Helper()
+	for _, object := range objects {
+		_, err := c.Dynamic.Resource(applied[object.GetKind()]).Apply(Context(t), object.GetName(), object,
+			metav1.ApplyOptions{FieldManager: "kubectl", Force: true})
+		if err != nil {
+			t.Fatalf("applying %s %s: %v", object.GetKind(), object.GetName(), err)
+		}
+	}
+}
 
 // applyCRDs installs muster's kinds. They stay: removing them would delete every object and would not help the
 // next test. If a foreign JobSet controller is installed, its definition is not changed, as for a user. Objects
@@ -31,7 +48,7 @@ var serverSide = []string{"apply", "--server-side", "--force-conflicts", "-f", "
 // that changes ends all watches of its kind a second later.
 func (c *Cluster) applyCRDs(t testing.TB, binary, url string) {
 	t.Helper()
-	crds, kept := "", []*unstructured.Unstructured{}
+	kept := []*unstructured.Unstructured{}
 	foreign := c.foreignJobSetInstalled(t)
 	arguments := []string{"--only=crds", "--webhook-url", url}
 	if !servesV1beta1() {
@@ -39,11 +56,10 @@ func (c *Cluster) applyCRDs(t testing.TB, binary, url string) {
 	}
 	for _, definition := range Documents(t, manifestsOf(t, binary, arguments...)) {
 		if !foreign || definition.GetName() != jobSetDefinition {
-			crds += ToJSON(t, definition.Object) + "\n"
 			kept = append(kept, definition)
 		}
 	}
-	c.Kubectl(t, crds, serverSide...)
+	c.apply(t, kept)
 	for _, definition := range kept {
 		Eventually(t, 30*time.Second, definition.GetName()+" is served", func() error {
 			found, err := c.Dynamic.Resource(definitions).Get(Context(t), definition.GetName(), metav1.GetOptions{})
@@ -88,7 +104,7 @@ func (m *Muster) Register(t testing.TB) {
 	manifests := manifestsOf(t, m.binary, append([]string{"--only=webhooks", "--webhook-url", m.URL}, m.config...)...)
 	m.configurations = Documents(t, manifests)
 	t.Cleanup(func() { m.unregister(t) })
-	m.cluster.Kubectl(t, manifests, serverSide...)
+	m.cluster.apply(t, m.configurations)
 	Eventually(t, 20*time.Second, "the CA bundle in every webhook", func() error {
 		_, err := m.WebhookCABundle()
 		return err
