@@ -90,6 +90,32 @@ std::string reserves_quota(const std::string& subject) {
          ".status.conditions.exists(c, c.type == 'QuotaReserved' && c.status == 'True'))";
 }
 
+std::string is_ours(const std::string& key) {
+  return "(" + key + ".startsWith('" + std::string(kKueueKeyPrefix) + "') || " + key + ".startsWith('" +
+         std::string(kMusterKeyPrefix) + "'))";
+}
+
+std::string metadata_differs(const std::string& field) {
+  const std::string after = "object.metadata." + field, before = "oldObject.metadata." + field;
+  return "(has(" + after + ") != has(" + before + ") || (has(" + after + ") && " + after + " != " + before + "))";
+}
+
+// Whether `one` has an annotation of ours that `other` has not, or has with another value.
+std::string has_other_annotation(const std::string& one, const std::string& other) {
+  const std::string of_one = one + ".metadata.annotations", of_other = other + ".metadata.annotations";
+  return "(has(" + of_one + ") && " + of_one + ".exists(k, " + is_ours("k") + " && (!has(" + of_other + ") || !(k in " +
+         of_other + ") || " + of_other + "[k] != " + of_one + "[k])))";
+}
+
+// Whether a member of the whole object differs, but for the metadata and, where it is not written, the status.
+std::string content_differs() {
+  const std::string counts =
+      "k != 'metadata' && (k != 'status' || (has(request.subResource) && request.subResource == 'status'))";
+  return "object.exists(k, " + counts +
+         " && (!(k in oldObject) || object[k] != oldObject[k])) || oldObject.exists(k, " + counts +
+         " && !(k in object))";
+}
+
 std::string says_protection() {
   std::string keys;
   for (std::string_view key :
@@ -104,6 +130,16 @@ std::string says_protection() {
 
 json not_being_deleted() {
   return condition("not-being-deleted", "!has(object.metadata.deletionTimestamp)");
+}
+
+// The maps are compared as a whole first, at a cost that does not depend on their size: what takes away a finalizer
+// alone must never exceed the API server's limit of CEL.
+json more_than_its_deletion() {
+  return condition("more-than-its-deletion",
+                   "!has(object.metadata.deletionTimestamp) || oldObject == null || " + content_differs() + " || " +
+                       metadata_differs("labels") + " || " + metadata_differs("ownerReferences") + " || (" +
+                       metadata_differs("annotations") + " && (" + has_other_annotation("object", "oldObject") +
+                       " || " + has_other_annotation("oldObject", "object") + "))");
 }
 
 json queued_or_gang() {

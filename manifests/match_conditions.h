@@ -10,6 +10,11 @@ namespace muster::manifests::match_conditions {
 
 nlohmann::json not_being_deleted();
 
+// Objects that are not being deleted, and those that are if more changes than their deletion needs, as
+// is_step_of_deletion() (api/review/deletion.h) says: finalizers can be removed while muster is away, and data and spec
+// are as little free as before.
+nlohmann::json more_than_its_deletion();
+
 // Objects that carry keys of kueue.x-k8s.io or muster.batch, before or after; and the others.
 // Of a JobSet also those whose pod templates have a start barrier: the field that asked for it
 // is lost when JobSet's CRD is installed anew, and a resume without a new epoch would pass it.

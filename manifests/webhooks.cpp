@@ -162,7 +162,7 @@ class Entries {
   void add(const std::string& name, const json& rules, json namespaces, json conditions,
            json objects = json::object()) {
     if (rules.empty()) return;
-    conditions.insert(conditions.begin(), match_conditions::not_being_deleted());
+    conditions.insert(conditions.begin(), match_conditions::more_than_its_deletion());
     namespaces.push_back(requirement(kNamespaceNameLabel, "NotIn", {"kube-system", registration_.own_namespace}));
     json entry = {{"name", name + (mutating_ ? ".mutate" : ".validate") + ".muster.batch"},
                   {"admissionReviewVersions", {"v1"}},

@@ -19,8 +19,8 @@
 // sent twice; when it is, the rules' idempotence makes that harmless. The rules and
 // operations are those of mutator_chain() and all_validators(), never written by hand.
 //
-// No entry matches objects that are being deleted, kube-system, or muster's own
-// namespace. Every field that the API server defaults is written out, so that what
+// No entry matches kube-system, muster's own namespace, or what the deletion of an object needs
+// (match_conditions.h). Every field that the API server defaults is written out, so that what
 // is stored can be compared with what is wanted.
 //
 // Source: admissionregistration.k8s.io/v1; docs/life-of-a-review.md.

@@ -3,6 +3,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "api/review/deletion.h"
 #include "jobs/size_limit.h"
 #include "mutators/default_local_queue.h"
 #include "mutators/default_priority_class.h"
@@ -78,7 +79,7 @@ std::span<const Mutator* const> mutator_chain() {
 
 AdmissionResponse mutate(const Review& review, RuleObserver* observer) {
   const AdmissionRequest& request = review.request;
-  if (being_deleted(request)) return AdmissionResponse::allowed(request);
+  if (is_step_of_deletion(request)) return AdmissionResponse::allowed(request);
   std::vector<const Mutator*> mine;
   std::copy_if(mutator_chain().begin(), mutator_chain().end(), std::back_inserter(mine), [&](const Mutator* mutator) {
     return applies(mutator->matches, mutator->operations, request) &&

@@ -5,6 +5,7 @@
 #include <string>
 #include <unordered_set>
 
+#include "api/review/deletion.h"
 #include "jobs/size_limit.h"
 
 namespace muster::validators {
@@ -34,7 +35,7 @@ namespace {
 
 AdmissionResponse validate(const Review& review, RuleObserver* observer, std::vector<std::string_view>& rules) {
   const AdmissionRequest& request = review.request;
-  if (being_deleted(request)) return AdmissionResponse::allowed(request);
+  if (is_step_of_deletion(request)) return AdmissionResponse::allowed(request);
 
   if (auto error = jobs::beyond_size_limit(request)) return AdmissionResponse::denied(request, {*std::move(error)});
 

@@ -40,8 +40,8 @@ FieldErrors new_errors(const Review& review, const std::function<FieldErrors(con
 // Generated: every `extern const Validator rule` of this folder, ordered by name.
 std::span<const Validator* const> all_validators();
 
-// Runs every matching rule. Objects with a deletionTimestamp are always allowed, so
-// that finalizers can be removed. `observer` may be null.
+// Runs every matching rule. What the deletion of an object needs is always allowed (is_step_of_deletion()). `observer`
+// may be null.
 AdmissionResponse validate(const Review& review, RuleObserver* observer = nullptr);
 // The same, and `rules` gets the name of the rule of each error, in the order of the errors.
 AdmissionResponse validate_naming_rules(const Review& review, std::vector<std::string_view>& rules);

@@ -35,8 +35,8 @@ std::vector<RuleMatch> expand(const RuleMatch& match);
 bool applies(std::span<const RuleMatch> matches, std::span<const Operation> operations,
              const AdmissionRequest& request);
 
-// An UPDATE of an object that is on its way out: removing a finalizer must never
-// depend on a rule.
+// An UPDATE of an object that is on its way out. What it may change without a
+// rule: api/review/deletion.h.
 bool being_deleted(const AdmissionRequest& request);
 
 enum class RuleOutcome { kUnchanged, kChanged, kAllowed, kRejected };
