@@ -12,6 +12,7 @@
 #include "manifests/embedded.h"
 #include "manifests/in_place_agents.h"
 #include "manifests/lean_workloads.h"
+#include "manifests/own_account.h"
 #include "manifests/user_roles.h"
 
 namespace muster::manifests {
@@ -147,6 +148,7 @@ Documents policies(const ManifestOptions& options) {
   Documents all =
       unqueued_kinds_policy(options.registration.own_namespace, options.unqueued_kinds, options.external_frameworks);
   for (json& document : in_place_agent_policy()) all.push_back(std::move(document));
+  for (json& document : own_account_policy(options.registration.own_namespace)) all.push_back(std::move(document));
   return all;
 }
 

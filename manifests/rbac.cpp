@@ -64,7 +64,7 @@ void add_described_kind_rules(const RightsOptions& options, json& rules) {
 }
 
 // What the reconcilers write of jobs. RBAC cannot name labels: that muster touches only what
-// belongs to queues, gangs and JobSets is in docs/threat-model.md, and in tests.
+// belongs to queues, gangs and JobSets is in own_account.cpp and docs/threat-model.md, and in tests.
 void add_job_rules(const RightsOptions& options, json& rules) {
   const bool deletes_jobs = options.native_jobsets || options.deletes_deactivated;
   Texts jobs = {"patch"}, jobsets = {"patch"};
@@ -128,6 +128,7 @@ json cluster_rules(const RightsOptions& options) {
   add_job_rules(options, rules);
   add_queue_rules(options, rules);
   add_definition_rules(options, rules);
+  // Also where somebody else makes the certificates: entries follow the LocalQueues named "default".
   rules.push_back(rule({"admissionregistration.k8s.io"},
                        {"mutatingwebhookconfigurations", "validatingwebhookconfigurations"}, {"list", "watch", "patch"},
                        {std::string(kWebhookConfigurationName)}));

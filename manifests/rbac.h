@@ -3,6 +3,8 @@
 // two webhook configurations, ask who may read the metrics, and read its own Pod. Which
 // of these it needs depends on its configuration, and so do the rights. Pure.
 //
+// What RBAC cannot say of these rights is in a policy (own_account.h).
+//
 // test/cluster/rights_life_test.go holds these rules against the requests that muster makes.
 #pragma once
 
