@@ -33,6 +33,10 @@ std::string timeout_text(const GangContext& g) {
            " could not be created, because an object that muster did not create has that name; remove or rename this "
            "object";
   }
+  if (g.leaving && !g.progress.expired) {
+    return "the group was not released within " + timeout + ": its ConfigMap " + g.owner.barrier.config_map +
+           " is being deleted, and a finalizer keeps it; remove its finalizers";
+  }
   const std::string missing = missing_pods(g.owner, g.gang, g.ledger);
   if (missing.empty()) return "the last pod of the group started later than " + timeout + " after the first";
   return count_of_pods(g.progress) + " within " + timeout + " of the first; missing: " + missing;
@@ -40,7 +44,7 @@ std::string timeout_text(const GangContext& g) {
 
 // --- The ConfigMap ---
 
-enum class Holder { kNobody, kUs, kLeaving, kStale, kStranger };
+enum class Holder { kNobody, kUs, kUsDeleted, kStaleDeleted, kStale, kStranger };
 
 // The owner of the name. A ConfigMap of muster whose Job or JobSet was deleted belonged to an earlier object
 // with the same name. A ConfigMap whose owner exists belongs to the gang of this owner.
@@ -48,12 +52,12 @@ Holder holder_of(const GangOwner& owner, const ConfigMap* config_map, const stat
   if (config_map == nullptr) return Holder::kNobody;
   const auto& controller = config_map->meta.controller;
   if (!controller) return Holder::kStranger;
-  if (controller->uid == owner.meta().uid) return config_map->meta.deleting ? Holder::kLeaving : Holder::kUs;
+  if (controller->uid == owner.meta().uid) return config_map->meta.deleting ? Holder::kUsDeleted : Holder::kUs;
   const ResourceType* type = jobs::job_type_of(*controller);
   if (type == nullptr) return Holder::kStranger;
   const TypedObject* present = state.find(*type, config_map->meta.ns, controller->name);
   if (present != nullptr && meta_of(*present).uid == controller->uid) return Holder::kStranger;
-  return config_map->meta.deleting ? Holder::kLeaving : Holder::kStale;
+  return config_map->meta.deleting ? Holder::kStaleDeleted : Holder::kStale;
 }
 
 // Decisions that the pods show, for a ConfigMap that was deleted. A waiter that exited with 1 can also have
@@ -72,6 +76,17 @@ GangDecisions decisions_by_pods(const GangOwner& owner, const state::Gang* gang)
   return ledger;
 }
 
+// A ConfigMap that is being deleted counts as gone, for as long as a finalizer keeps it. Waiters still read it, so it
+// must say no more than a new one would: a run that no pod shows to have started is revoked.
+Step revoke(const GangContext& g, const ConfigMap& config_map, Plan& plan) {
+  json data = to_data(g.ledger);
+  if (data == to_data(read_ledger(config_map))) return Step::kContinue;
+  plan.writes.push_back({.verb = Verb::kPatch,
+                         .target = g.owner.config_map(),
+                         .body = with_version(config_map.meta, {{"data", std::move(data)}})});
+  return Step::kDone;
+}
+
 // kContinue: the ConfigMap can be used, or does not block a gang.
 Step keep_config_map(GangContext& g, Plan& plan) {
   const ObjectKey key = g.owner.config_map();
@@ -84,8 +99,11 @@ Step keep_config_map(GangContext& g, Plan& plan) {
     case Holder::kStranger:
       g.taken = true;
       break;
-    case Holder::kLeaving:
-      return Step::kDone;
+    case Holder::kUsDeleted:
+    case Holder::kStaleDeleted:
+      g.leaving = true;
+      g.ledger = decisions_by_pods(g.owner, g.gang);
+      return present->meta.controller->uid == g.owner.meta().uid ? revoke(g, *present, plan) : Step::kContinue;
     case Holder::kStale:
       plan.writes.push_back(
           {.verb = Verb::kDelete, .target = key, .body = with_version(present->meta, {}), .uid = present->meta.uid});
@@ -208,7 +226,8 @@ std::optional<Write> end(const GangContext& g) {
     auto write = write_group_started(g.owner, false, kGroupSchedulingTimeout, timeout_text(g), g.now.wall);
     if (write) {
       // Without a ConfigMap, no earlier decision has reported this.
-      if (g.taken) write->events.push_back(event_on(g.owner, kWarningEvent, kGroupSchedulingTimeout, timeout_text(g)));
+      if (g.config_map == nullptr && !g.progress.expired)
+        write->events.push_back(event_on(g.owner, kWarningEvent, kGroupSchedulingTimeout, timeout_text(g)));
       return *write;
     }
   }
@@ -246,7 +265,8 @@ void add(Plan& plan, std::optional<Write> write) {
 
 void reconcile_resting(GangContext& g, Plan& plan) {
   const ConfigMap* present = g.state.config_map(g.owner.meta().ns, g.owner.barrier.config_map);
-  if (holder_of(g.owner, present, g.state) == Holder::kUs) {
+  const Holder holder = holder_of(g.owner, present, g.state);
+  if (holder == Holder::kUs || holder == Holder::kUsDeleted) {
     g.config_map = present;
     g.ledger = read_ledger(*present);
   }
@@ -260,12 +280,13 @@ void reconcile_active(GangContext& g, Plan& plan) {
   if (keep_config_map(g, plan) == Step::kDone) return;
   g.progress = assess(g.owner, g.gang, g.ledger);
   g.deadline = deadline_of(g.owner, g.progress, g.ledger, g.now.wall);
-  if (g.taken) {
+  if (g.progress.expired) return add(plan, end(g));
+  if (g.config_map == nullptr) {
+    nudge_started(g, plan);
     const bool over = g.deadline && g.now.wall >= *g.deadline;
     if (g.deadline && !over) plan.wake_at(*g.deadline);
     return add(plan, over ? end(g) : write_condition(g, plan));
   }
-  if (g.progress.expired) return add(plan, end(g));
   add(plan, decide(g, plan));
   // The decision of this pass becomes the condition once it is stored.
   if (plan.writes.empty()) add(plan, write_condition(g, plan));

@@ -68,6 +68,8 @@ std::string count_of_pods(const GroupProgress& progress) {
 
 std::optional<Write> write_condition(const GangContext& g, Plan& plan) {
   if (g.taken) return g.progress.waits() ? write_taken(g) : std::nullopt;
+  // In nearly every case another ConfigMap follows at once.
+  if (g.leaving && g.progress.waits()) return std::nullopt;
   if (g.progress.waits()) return write_waiting(g, plan);
   if (!g.progress.released) return std::nullopt;
   const Condition* present = find_condition(g.owner.conditions(), kGroupStartedCondition);

@@ -18,6 +18,7 @@ struct GangContext : ReconcileContext {
   const state::Gang* gang;      // may be null
   const ConfigMap* config_map;  // ours, or null
   bool taken = false;           // another object has the name
+  bool leaving = false;         // the name's ConfigMap is being deleted, and counts as gone
   GangDecisions ledger{};
   GroupProgress progress{};
   // Of the undecided, as stored or, where nothing is stored, as it would be.

@@ -95,6 +95,64 @@ TEST_CASE("group: a namesake's ConfigMap that is on its way out is waited for") 
   CHECK(cluster.started() == cluster.line());
 }
 
+TEST_CASE("group: a ConfigMap that a finalizer keeps counts as gone, and the deadline decides") {
+  GangCluster cluster = five_pods();
+  cluster.settle();
+  const json deleted = {
+      {"metadata", {{"deletionTimestamp", "2026-01-01T12:00:00Z"}, {"finalizers", {"example.com/a"}}}}};
+  SUBCASE("what somebody writes into it is taken back") {
+    cluster.start(cluster.make_pods().front());
+    cluster.settle();
+    cluster.patch(kConfigMaps, kMap, deleted);
+    cluster.patch(kConfigMaps, kMap, {{"data", {{"started", cluster.line()}}}});
+    CHECK(cluster.settle() == Texts{"patch configmaps/train-group-scheduling"});
+    CHECK(cluster.started().empty());
+    CHECK(cluster.data()["deadlines"] == "");
+    cluster.vanish(kConfigMaps, kMap);
+    CHECK(cluster.settle().front() == "create configmaps/train-group-scheduling");
+    CHECK(cluster.started().empty());
+  }
+  SUBCASE("a group that is complete starts when it has gone") {
+    cluster.patch(kConfigMaps, kMap, deleted);
+    cluster.start(cluster.make_pods());
+    CHECK(cluster.settle().empty());
+    cluster.vanish(kConfigMaps, kMap);
+    cluster.settle();
+    CHECK(cluster.started() == cluster.line());
+  }
+  SUBCASE("what has started goes on") {
+    const auto pods = cluster.make_pods();
+    cluster.start(pods);
+    cluster.settle();
+    cluster.pass_barrier(pods[0]);
+    cluster.patch(kConfigMaps, kMap, deleted);
+    cluster.settle();
+    CHECK(cluster.started() == cluster.line());
+    cluster.pass(seconds(2 * kTimeout));
+    cluster.settle();
+    CHECK(cluster.condition("Failed") == "");
+  }
+  SUBCASE("it does not keep the group waiting for ever") {
+    cluster.start(cluster.make_pods().front());
+    cluster.patch(kConfigMaps, kMap, deleted);
+    cluster.settle();
+    CHECK(cluster.reconcile().again_at.value() <= cluster.now().wall + seconds(kTimeout));
+    cluster.pass(seconds(kTimeout + 1));
+    cluster.settle();
+    CHECK(contains(cluster.condition("Failed"), "its ConfigMap train-group-scheduling is being deleted"));
+    CHECK(cluster.count_events("GroupSchedulingTimeout") == 1);
+  }
+  SUBCASE("a suspension ends the runs that it says have started") {
+    cluster.start(cluster.make_pods());
+    cluster.settle();
+    REQUIRE(cluster.started() == cluster.line());
+    cluster.patch(kConfigMaps, kMap, deleted);
+    cluster.patch(kJobSets, "train", {{"spec", {{"suspend", true}}}});
+    cluster.settle();
+    CHECK(cluster.started().empty());
+  }
+}
+
 TEST_CASE("group: a ConfigMap of others is never touched and the deadline decides") {
   struct Row {
     const char* name;
