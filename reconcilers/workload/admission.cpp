@@ -67,6 +67,14 @@ void admit(const scheduler::Admitted& admitted, const ReconcileContext& context,
              "Admitted by ClusterQueue " + queue + ", wait time since reservation was 0s");
 }
 
+// Kueue's text. Readers of the preemptor's namespace need not be able to list the victim's, which stays unnamed then,
+// as in explanations.
+std::string victim_text(const scheduler::Preempted& preempted) {
+  const ObjectMeta& victim = preempted.workload->meta;
+  if (victim.ns != preempted.preemptor->meta.ns) return "a workload of another namespace";
+  return "workload " + victim.ns + "/" + victim.name + " (UID: " + victim.uid + ")";
+}
+
 // An event on the preemptor. muster never raises a priority.
 ObjectEvent preemption_for(const scheduler::Preempted& preempted) {
   const Workload& victim = *preempted.workload;
@@ -75,9 +83,9 @@ ObjectEvent preemption_for(const scheduler::Preempted& preempted) {
     return value + " (base: " + value + ", boost: 0)";
   };
   return event_about(*preempted.preemptor, kNormalEvent, "PreemptedWorkload",
-                     "Preempted workload " + victim.meta.ns + "/" + victim.meta.name + " (UID: " + victim.meta.uid +
-                         ") in ClusterQueue " + preempted.cluster_queue + "; preemptor effective priority: " +
-                         priority(*preempted.preemptor) + "; preemptee effective priority: " + priority(victim));
+                     "Preempted " + victim_text(preempted) + " in ClusterQueue " + preempted.cluster_queue +
+                         "; preemptor effective priority: " + priority(*preempted.preemptor) +
+                         "; preemptee effective priority: " + priority(victim));
 }
 
 void evict(const scheduler::Preempted& preempted, WorkloadDraft& draft) {

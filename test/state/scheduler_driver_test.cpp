@@ -210,6 +210,30 @@ TEST_CASE("scheduler driver: an eviction is told of the victim and of the Worklo
         "boost: 0); preemptee effective priority: 1 (base: 1, boost: 0)");
 }
 
+TEST_CASE("scheduler driver: an event names no victim of another namespace") {
+  Deciding cluster;
+  cluster.put_workload("low", "8", 1);
+  cluster.decide();
+  cluster.write("low");
+  const json elsewhere = {{"metadata", {{"namespace", "team-b"}}}};
+  cluster.put(kNamespaces, "team-b", json::object());
+  json queue = {{"spec", {{"clusterQueue", "cq"}}}};
+  queue.merge_patch(elsewhere);
+  cluster.put(kLocalQueues, "lq", queue);
+  json high = workload_of(1, pod_template_of({{"cpu", "8"}}), {{"priority", 9}});
+  high.merge_patch(elsewhere);
+  cluster.put(kWorkloads, "high", high);
+  cluster.decide();
+  REQUIRE(cluster.decision<scheduler::Preempted>("low"));
+  const reconcilers::Plan plan = cluster.plan_of("low");
+  REQUIRE(plan.writes.size() == 1);
+  const ObjectEvent& event = plan.writes[0].events.back();
+  CHECK(event.regarding.ns == "team-b");
+  CHECK(event.note ==
+        "Preempted a workload of another namespace in ClusterQueue cq; preemptor effective priority: 9 (base: 9, boost: "
+        "0); preemptee effective priority: 1 (base: 1, boost: 0)");
+}
+
 TEST_CASE("scheduler driver: only writes of Workloads are about its decisions, whatever the name") {
   Deciding cluster;
   cluster.put_workload("low", "8", 1);
