@@ -159,6 +159,7 @@ void Engine::lead(const LeadershipChanged& changed, Now now) {
   clocks_.clear();
   deferrable_writes_.clear();
   giving_way_.clear();
+  state_.pauses().clear();
   for (const auto& [id, write] : under_way_) {
     if (write.request) work_queue_.write_started(*write.request);
   }
@@ -184,7 +185,8 @@ Commands Engine::plan(Now now) {
   decide(now);
   if (may_plan()) {
     for (const ObjectKey& key : giving_way_.take_turns(now.monotonic)) work_queue_.enqueue(key);
-    for (const ObjectKey& key : work_queue_.take_ready(now.monotonic, room())) reconcile(key, commands, now);
+    for (const ObjectKey& key : state_.pauses().take_turns(now.monotonic)) work_queue_.enqueue(key);
+    for (const ObjectKey& key : take_ready_keys(now)) reconcile(key, commands, now);
   }
   std::move(breakages_.begin(), breakages_.end(), std::back_inserter(commands.breakages));
   breakages_.clear();
@@ -196,9 +198,22 @@ Commands Engine::plan(Now now) {
   return commands;
 }
 
+// The writes of one namespace, however many, do not hold up the plans of another one.
+std::vector<ObjectKey> Engine::take_ready_keys(Now now) {
+  const size_t room = this->room();
+  return work_queue_.take_ready(now.monotonic, [&](const WorkQueue::Taken& taken) {
+    if (taken.in_all < room) return true;
+    const auto under_way = under_way_in_.find(taken.ns);
+    return taken.of_namespace + (under_way == under_way_in_.end() ? 0 : under_way->second) < share();
+  });
+}
+
 void Engine::add(Commands& commands, std::optional<ObjectKey> request, reconcilers::Write write, Now now) {
   const uint64_t id = ++last_id_;
-  if (request) work_queue_.write_started(*request);
+  if (request) {
+    work_queue_.write_started(*request);
+    ++under_way_in_[request->ns];
+  }
   const bool needs_leadership = request.has_value();
   const bool admits = request && scheduler_feed_.driver().admits(*request);
   if (admits) ++admissions_under_way_;
@@ -208,7 +223,7 @@ void Engine::add(Commands& commands, std::optional<ObjectKey> request, reconcile
                                   target == nullptr ? 0 : meta_of(*target).resource_version,
                                   std::exchange(write.events, {}), std::exchange(write.measurements, {}),
                                   std::exchange(write.decisions, {}), std::exchange(write.refusal, std::nullopt),
-                                  write.waits_alone, write.gives_way, write.rest, admits, now.monotonic});
+                                  write.maker, write.gives_way, write.rest, admits, now.monotonic});
   commands.writes.push_back({id, std::move(write), needs_leadership});
 }
 
@@ -248,6 +263,19 @@ bool Engine::defer_late_writes(const ObjectKey& key, const reconcilers::Plan& pl
   return true;
 }
 
+void Engine::hold_paused_writes(const ObjectKey& key, reconcilers::Plan& plan, Now now) {
+  state::WritePauses& pauses = state_.pauses();
+  std::optional<MonotonicTime> again;
+  std::erase_if(plan.writes, [&](const reconcilers::Write& write) {
+    if (!write.maker) return false;
+    const auto turn = write.verb == reconcilers::Verb::kDelete ? pauses.ask_to_delete(*write.maker, now.monotonic)
+                                                               : pauses.ask_to_create(*write.maker, key, now.monotonic);
+    if (turn.again && (!again || *turn.again < *again)) again = turn.again;
+    return !turn.granted;
+  });
+  if (again) work_queue_.enqueue_at(key, *again);
+}
+
 // One reconciler's writes at a time: the next one shall see what came of them.
 void Engine::reconcile(const ObjectKey& key, Commands& commands, Now wall_now) {
   const Now now = clocks_.time_for(key, wall_now);
@@ -262,6 +290,7 @@ void Engine::reconcile(const ObjectKey& key, Commands& commands, Now wall_now) {
   bool broke = false;
   const WatchedStep step(watch_, "reconciling", &key);
   const reconcilers::ReconcileContext context{state_, scheduler_feed_.driver(), settings_, now};
+  state_.pauses().begin_round();
   for (const reconcilers::Reconciler* reconciler : reconcilers_) {
     reconcilers::Plan plan;
     try {
@@ -280,6 +309,8 @@ void Engine::reconcile(const ObjectKey& key, Commands& commands, Now wall_now) {
     // What is only told later does not hold up the other reconcilers.
     if (plan.writes.empty() || queue_writes_that_give_way(key, plan, wall_now)) continue;
     if (defer_late_writes(key, plan, now)) break;
+    hold_paused_writes(key, plan, wall_now);
+    if (plan.writes.empty()) continue;
     for (reconcilers::Write& write : plan.writes) add(commands, key, std::move(write), wall_now);
     scheduler_feed_.driver().sent(key, now);
     break;
@@ -299,9 +330,10 @@ std::optional<MonotonicTime> Engine::next_decision() const {
 
 std::optional<MonotonicTime> Engine::next_tick() const {
   std::optional<MonotonicTime> tick = webhooks_.next_tick();
-  const bool may_write = may_plan() && room() > 0;
-  for (const auto& next : {work_queue_.next(), giving_way_.next()}) {
-    if (may_write && next && (!tick || *next < *tick)) tick = next;
+  const bool has_room = room() > 0;
+  for (const auto& next :
+       {has_room ? work_queue_.next() : work_queue_.next_timer(), giving_way_.next(), state_.pauses().next()}) {
+    if (may_plan() && next && (!tick || *next < *tick)) tick = next;
   }
   if (scheduler_rests_until_ != MonotonicTime{} && (!tick || scheduler_rests_until_ < *tick))
     tick = scheduler_rests_until_;

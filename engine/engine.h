@@ -47,8 +47,9 @@ struct EngineSettings {
   // slow, quota goes to whoever is first once there is room, and is not held by those whose write
   // waits in line. At least one.
   size_t admissions_at_a_time = 32;
-  // While so many writes are under way nothing more is planned: what waits in a line is planned
-  // from what was known when it was put there, and has no bound of its own.
+  // While so many writes are under way nothing more is planned, but for namespaces that have less than a share of them
+  // (kShares) under way: what waits in a line is planned from what was known when it was put there, and has no bound of
+  // its own.
   size_t writes_at_a_time = 1024;
   ReconcilerSettings reconcilers{};
   // Told of every step; must outlive the engine. Null: nobody.
@@ -104,6 +105,8 @@ class Engine {
   const state::ResourceSeconds& resource_seconds() const { return resource_seconds_; }
 
  private:
+  static constexpr size_t kShares = 16;
+
   struct UnderWay {
     std::optional<ObjectKey> request;  // nullopt: of the webhook configurations
     reconcilers::Verb verb;
@@ -114,7 +117,7 @@ class Engine {
     std::vector<Measurement> measurements;
     std::vector<LoggedDecision> decisions;
     std::optional<ObjectEvent> refusal;
-    bool waits_alone;
+    std::optional<state::Maker> maker;
     bool gives_way;
     Duration rest;
     bool admits;  // a Workload
@@ -132,6 +135,9 @@ class Engine {
   void note_absent(const ResourceType& type);
   void note_listed(const ResourceType& type);
   size_t room() const { return writes_at_a_time_ - std::min(writes_at_a_time_, under_way_.size()); }
+  // As many writes as every namespace may have under way, whatever the others have.
+  size_t share() const { return writes_at_a_time_ / kShares; }
+  std::vector<ObjectKey> take_ready_keys(Now now);
   bool is_whole() const { return synced() && missing_.empty(); }
   bool may_plan() const { return leads_ && caught_up_ && is_whole(); }
   bool rests_on_unknown(const ObjectKey& key) const;
@@ -141,7 +147,8 @@ class Engine {
   static bool only_it_waits(const UnderWay& write, const WriteFinished& finished);
   bool shows(const ObjectKey& target, uint64_t version) const;
   void take_answer(UnderWay& write, const WriteFinished& finished, Now now);
-  void take_refusal(UnderWay& write, const WriteFinished& finished, Now now);
+  void take_refusal(UnderWay& write, const WriteFinished& finished);
+  void note_answered(const std::string& ns);
   void lead(const LeadershipChanged& changed, Now now);
   void catch_up(const KindCaughtUp& kind, Now now);
 
@@ -164,6 +171,8 @@ class Engine {
   // Each puts the key back into line and returns true when the plan's writes are to be made later.
   bool defer_late_writes(const ObjectKey& key, const reconcilers::Plan& plan, Now now);
   bool queue_writes_that_give_way(const ObjectKey& key, const reconcilers::Plan& plan, Now now);
+  // Takes out what is not sent because its maker pauses; the key is asked again then.
+  void hold_paused_writes(const ObjectKey& key, reconcilers::Plan& plan, Now now);
   void reconcile(const ObjectKey& key, Commands& commands, Now now);
 
   const ReconcilerSettings settings_;
@@ -179,11 +188,12 @@ class Engine {
   KeyClocks clocks_;
   // Plurals.
   std::set<std::string_view> synced_kinds_;
-  std::set<std::string_view> missing_;      // see missing_kinds()
-  std::set<std::string_view> unknown_;      // of the synced, those that were absent and never listed
-  std::map<uint64_t, UnderWay> under_way_;  // by Command::id
-  size_t admissions_under_way_ = 0;         // of these
-  WriteExpectations expectations_;          // under way for the work queue
+  std::set<std::string_view> missing_;                       // see missing_kinds()
+  std::set<std::string_view> unknown_;                       // of the synced, those that were absent and never listed
+  std::map<uint64_t, UnderWay> under_way_;                   // by Command::id
+  std::map<std::string, size_t, std::less<>> under_way_in_;  // of these, by the namespace of the request
+  size_t admissions_under_way_ = 0;                          // of these
+  WriteExpectations expectations_;                           // under way for the work queue
   // Keys that met a name which a stranger has, and when to look again.
   ExpiringSet<ObjectKey> blocked_{std::chrono::minutes(1)};
   // To be handed out.

@@ -10,6 +10,14 @@ namespace {
 // How long muster does not try a name again that belongs to an object of another owner.
 constexpr Duration kTakenFor = std::chrono::seconds(30);
 
+state::WritePauses::Answer answer_to_create(const WriteFinished& finished) {
+  using Answer = state::WritePauses::Answer;
+  if (finished.outcome == reconcilers::WriteOutcome::kDone ||
+      finished.outcome == reconcilers::WriteOutcome::kAlreadyExists)
+    return Answer::kDone;
+  return finished.why.empty() ? Answer::kOther : Answer::kRefused;
+}
+
 }  // namespace
 
 void Engine::finish(const WriteFinished& finished, Now now) {
@@ -17,18 +25,26 @@ void Engine::finish(const WriteFinished& finished, Now now) {
   if (found == under_way_.end()) return;
   UnderWay write = std::move(found->second);
   under_way_.erase(found);
+  if (write.request) note_answered(write.request->ns);
   if (write.admits) --admissions_under_way_;
   if (write.gives_way) {
     const bool others = under_way_.size() >= giving_way_.under_way();  // under_way_ still counts this write
     giving_way_.finished(now.monotonic - write.since, others, now.monotonic);
   }
   if (!write.request) return webhooks_.write_finished(write.target);
+  if (write.maker && write.verb == reconcilers::Verb::kCreate)
+    state_.pauses().answered(*write.maker, answer_to_create(finished), now.monotonic);
   take_answer(write, finished, now);
   if (finished.outcome == reconcilers::WriteOutcome::kDone && write.rest > Duration::zero())
     work_queue_.hold_until(*write.request, now.monotonic + write.rest);
   if (finished.outcome == reconcilers::WriteOutcome::kDone && !shows(write.target, finished.version))
     return expectations_.add(write.target, finished.version, *write.request);
   work_queue_.write_finished(*write.request, result_of(write, finished), now.monotonic);
+}
+
+void Engine::note_answered(const std::string& ns) {
+  const auto found = under_way_in_.find(ns);
+  if (--found->second == 0) under_way_in_.erase(found);
 }
 
 // Also if the object was deleted, and all written fields with it.
@@ -70,7 +86,7 @@ void Engine::take_answer(UnderWay& write, const WriteFinished& finished, Now now
     std::move(write.decisions.begin(), write.decisions.end(), std::back_inserter(logged_decisions_));
     if (write.verb == reconcilers::Verb::kCreate) state_.forget_rejection(*write.request, target);
   } else if (write.refusal && !finished.why.empty()) {
-    take_refusal(write, finished, now);
+    take_refusal(write, finished);
   }
   if (done && finished.object) return put(*finished.object, false, now);
   if (finished.outcome == reconcilers::WriteOutcome::kRefused && write.verb == reconcilers::Verb::kPatchStatus)
@@ -89,14 +105,14 @@ void Engine::take_answer(UnderWay& write, const WriteFinished& finished, Now now
 }
 
 bool Engine::only_it_waits(const UnderWay& write, const WriteFinished& finished) {
-  return write.waits_alone && !finished.why.empty() && finished.outcome != reconcilers::WriteOutcome::kDone;
+  return write.maker && write.verb == reconcilers::Verb::kCreate && !finished.why.empty() &&
+         finished.outcome != reconcilers::WriteOutcome::kDone;
 }
 
 // A refusal of a create by the API server, a quota of Kubernetes or a policy concerns the user. The write is
 // tried again after a growing delay; the recorder makes one series of repeated events.
-void Engine::take_refusal(UnderWay& write, const WriteFinished& finished, Now now) {
+void Engine::take_refusal(UnderWay& write, const WriteFinished& finished) {
   state_.note_rejection(*write.request, write.target, finished.why);
-  if (only_it_waits(write, finished)) state_.note_refused(write.target, now.monotonic);
   ObjectEvent event = *std::move(write.refusal);
   event.note += finished.why;
   events_.push_back(std::move(event));

@@ -41,7 +41,9 @@ void WorkQueue::enqueue(Entry entry) {
   if (state.writes_under_way > 0) {
     state.wanted_again = true;
   } else if (!std::exchange(state.queued, true)) {
-    queue_.push_back(entry);
+    const auto [line, is_new] = lines_.try_emplace(entry->first.ns);
+    line->second.keys.push_back(entry);
+    if (is_new) turns_.push_back(line);
   }
 }
 
@@ -56,28 +58,48 @@ void WorkQueue::enqueue_at(Entry entry, MonotonicTime time) {
   timers_.set(state.timer, time, entry);
 }
 
-std::vector<ObjectKey> WorkQueue::take_ready(MonotonicTime now, size_t most) {
+std::optional<ObjectKey> WorkQueue::take_first(Line& line, MonotonicTime now) {
+  const Entry entry = line.keys.front();
+  line.keys.pop_front();
+  KeyState& state = entry->second;
+  state.queued = false;
+  if (state.writes_under_way > 0) {
+    state.wanted_again = true;
+    return std::nullopt;
+  }
+  if (now < state.not_before) {
+    enqueue_at(entry, state.not_before);
+    return std::nullopt;
+  }
+  // The reconciler sets a new time for its next call.
+  timers_.drop(state.timer);
+  if (state.failures > 0) return entry->first;
+  return std::move(keys_.extract(entry).key());
+}
+
+std::vector<ObjectKey> WorkQueue::take_ready(MonotonicTime now, const MayTake& may_take) {
   timers_.take_due(now, [this](Entry entry) { enqueue(entry); });
   std::vector<ObjectKey> due;
-  due.reserve(std::min(queue_.size(), most));
-  while (!queue_.empty() && due.size() < most) {
-    const Entry entry = queue_.front();
-    queue_.pop_front();
-    KeyState& state = entry->second;
-    state.queued = false;
-    if (state.writes_under_way > 0) {
-      state.wanted_again = true;
-    } else if (now < state.not_before) {
-      enqueue_at(entry, state.not_before);
-    } else {
-      // The reconciler sets a new time for its next call.
-      timers_.drop(state.timer);
-      if (state.failures > 0)
-        due.push_back(entry->first);
-      else
-        due.push_back(std::move(keys_.extract(entry).key()));
+  std::deque<Lines::iterator> waiting;
+  while (!turns_.empty()) {
+    const Lines::iterator line = turns_.front();
+    turns_.pop_front();
+    Line& keys = line->second;
+    if (may_take && !may_take({line->first, due.size(), keys.taken})) {
+      keys.taken = 0;
+      waiting.push_back(line);
+      continue;
     }
+    if (auto key = take_first(keys, now)) {
+      due.push_back(*std::move(key));
+      ++keys.taken;
+    }
+    if (keys.keys.empty())
+      lines_.erase(line);
+    else
+      turns_.push_back(line);
   }
+  turns_ = std::move(waiting);
   return due;
 }
 
@@ -108,12 +130,13 @@ void WorkQueue::hold_until(const ObjectKey& key, MonotonicTime until) {
 }
 
 std::optional<MonotonicTime> WorkQueue::next() const {
-  if (!queue_.empty()) return MonotonicTime{};
+  if (!turns_.empty()) return MonotonicTime{};
   return timers_.next();
 }
 
 void WorkQueue::clear() {
-  queue_.clear();
+  turns_.clear();
+  lines_.clear();
   timers_.clear();
   keys_.clear();
 }

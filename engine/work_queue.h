@@ -1,6 +1,6 @@
 // The keys that are to be reconciled, as client-go's rate-limited work queue: each key is queued once. While writes for
 // a key are under way the key waits, so that a reconciler sees its own writes; after each failure in a row it waits
-// longer.
+// longer. Namespaces take turns, so that the keys of one do not wait for all of another's.
 //
 // These are muster's timers too: one per key, the earliest that was asked for, on the
 // monotonic clock. They are not stored: after a restart reconcilers ask for them again,
@@ -10,7 +10,10 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <map>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -38,8 +41,14 @@ class WorkQueue {
   void enqueue(const ObjectKey& key);
   // Reconciled at `time`, if not before; of two times the earlier one holds.
   void enqueue_at(const ObjectKey& key, MonotonicTime time);
-  // The keys that are due and not held, in the order in which they were queued, at most `most`. They leave the queue.
-  std::vector<ObjectKey> take_ready(MonotonicTime now, size_t most = SIZE_MAX);
+  // What is taken already when the next key of a namespace has its turn.
+  struct Taken {
+    const std::string& ns;
+    size_t in_all, of_namespace;
+  };
+  using MayTake = std::function<bool(const Taken&)>;
+  // The keys that are due and not held; of one namespace in the order in which they were queued. They leave the queue.
+  std::vector<ObjectKey> take_ready(MonotonicTime now, const MayTake& may_take = nullptr);
 
   void write_started(const ObjectKey& key);
   enum class Result {
@@ -56,6 +65,8 @@ class WorkQueue {
 
   // When take_ready() has something, if nothing happens before.
   std::optional<MonotonicTime> next() const;
+  // The same, where what is queued cannot be taken.
+  std::optional<MonotonicTime> next_timer() const { return timers_.next(); }
   void clear();
 
  private:
@@ -72,12 +83,21 @@ class WorkQueue {
   using Entries = std::unordered_map<ObjectKey, KeyState, ObjectKeyHash>;
   using Entry = Entries::iterator;  // good until it is erased
 
+  struct Line {
+    std::deque<Entry> keys;
+    size_t taken = 0;  // by the present take_ready()
+  };
+  using Lines = std::map<std::string, Line, std::less<>>;
+
   Entry entry(const ObjectKey& key);
+  // Takes the first key of a line; nullopt: it is not due.
+  std::optional<ObjectKey> take_first(Line& line, MonotonicTime now);
   void enqueue(Entry entry);
   void enqueue_at(Entry entry, MonotonicTime time);
 
   Entries keys_;
-  std::deque<Entry> queue_;
+  Lines lines_;                        // by namespace; none is empty
+  std::deque<Lines::iterator> turns_;  // each line once
   Timers<Entry> timers_;
 };
 

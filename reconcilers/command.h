@@ -11,6 +11,7 @@
 #include "api/meta/object_event.h"
 #include "api/meta/time.h"
 #include "api/typed_object.h"
+#include "state/write_pauses.h"
 
 namespace muster::reconcilers {
 
@@ -38,9 +39,10 @@ struct Write {
   std::vector<LoggedDecision> decisions{};
   // Recorded instead when the API server refuses the write; the server's message ends the note.
   std::optional<ObjectEvent> refusal{};
-  // kCreate: after such a refusal only this object waits for its next attempt, and its reconciler asks
-  // ClusterState::refused_for(); otherwise all of its key waits, as after any failure.
-  bool waits_alone = false;
+  // kCreate: after such a refusal only this maker's writes wait for their next attempt; without a maker all of its key
+  // waits, as after any failure. kDelete: another controller can make the object again, so the maker pauses between
+  // such deletes. See state/write_pauses.h.
+  std::optional<state::Maker> maker{};
   // It only says why something waits: nothing depends on it, and others go first (engine/giving_way.h).
   bool gives_way = false;
   // The key is not reconciled for this time after the write: for frequent changes that can be late, such as the counts

@@ -34,7 +34,7 @@ class Outbox {
   Outbox(const Outbox&) = delete;
   Outbox& operator=(const Outbox&) = delete;
 
-  // Thread-safe; returns at once. First come, first sent.
+  // Thread-safe; returns at once.
   void post(engine::Command command) EXCLUDES(mutex_);
   // Drops what waits and needs leadership, stops retries of what is under way, and
   // returns when that has ended.

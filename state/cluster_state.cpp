@@ -13,9 +13,6 @@
 namespace muster::state {
 namespace {
 
-// Between two attempts of a create that the API server refuses.
-constexpr Duration kLongestRefusal = std::chrono::minutes(1);
-
 // The job of a described kind that controls an object. A JobSet's Jobs are many, and have an index of their own.
 std::optional<NamespacedName> described_parent(const ObjectMeta& meta) {
   const auto& controller = meta.controller;
@@ -53,20 +50,6 @@ void ClusterState::forget_rejection(const ObjectKey& owner, const ObjectKey& tar
   if (found != rejections_.end() && found->second.target == target) rejections_.erase(found);
 }
 
-std::optional<Duration> ClusterState::refused_for(const ObjectKey& key, MonotonicTime now) const {
-  const auto found = refused_.find(key);
-  if (found == refused_.end() || found->second.until <= now) return std::nullopt;
-  return found->second.until - now;
-}
-
-void ClusterState::note_refused(const ObjectKey& key, MonotonicTime now) {
-  // Removes entries of objects that no caller has asked about since.
-  std::erase_if(refused_, [&](const auto& entry) { return entry.second.until + 2 * kLongestRefusal < now; });
-  Refused& refused = refused_[key];
-  const int doublings = std::min(refused.times++, 6);
-  refused.until = now + std::min<Duration>(std::chrono::seconds(1 << doublings), kLongestRefusal);
-}
-
 void ClusterState::rebuild(const std::function<bool(const TypedObject&)>& takes, ObjectKey& putting) {
   ClusterState fresh(queues_);
   for_each([&](const TypedObject& object) {
@@ -77,7 +60,7 @@ void ClusterState::rebuild(const std::function<bool(const TypedObject&)>& takes,
   fresh.seen_ = seen_;
   fresh.taken_ = taken_;
   fresh.rejections_ = rejections_;
-  fresh.refused_ = refused_;
+  fresh.pauses_ = pauses_;
   *this = std::move(fresh);
 }
 
@@ -124,7 +107,6 @@ std::optional<ClusterState::Change> ClusterState::set(const TypedObject& object)
   }
   count_in(object);
   if (!taken_.empty()) taken_.erase(key_of(object));
-  if (!refused_.empty()) refused_.erase(key_of(object));
   return change;
 }
 

@@ -21,6 +21,7 @@
 #include "state/object_store.h"
 #include "state/queue_counts.h"
 #include "state/template_pool.h"
+#include "state/write_pauses.h"
 
 namespace muster::state {
 
@@ -106,9 +107,8 @@ class ClusterState {
     std::string why;  // the API server's sentence
   };
   const Rejection* rejection(const ObjectKey& owner) const;
-  // How long the create of this object, which was refused lately, is not to be tried again;
-  // nullopt: it may be tried.
-  std::optional<Duration> refused_for(const ObjectKey& key, MonotonicTime now) const;
+  // Who pauses because its writes came to nothing. Known to the leader, from its own writes.
+  const WritePauses& pauses() const { return pauses_; }
   // Whether a create was answered with AlreadyExists, lately, by an object that muster
   // does not watch: somebody else's.
   bool taken(const ObjectKey& key, MonotonicTime now) const;
@@ -135,9 +135,7 @@ class ClusterState {
                                         uint64_t version);
   void note_taken(const ObjectKey& key, MonotonicTime until);
   void note_rejection(const ObjectKey& owner, const ObjectKey& target, std::string why);
-  // Another refusal of this create: it is tried again after 1 s, then twice as long each time, up to a
-  // minute.
-  void note_refused(const ObjectKey& key, MonotonicTime now);
+  WritePauses& pauses() { return pauses_; }
   // `target` was made, or nobody asks for it any more.
   void forget_rejection(const ObjectKey& owner, const ObjectKey& target);
 
@@ -206,11 +204,7 @@ class ClusterState {
   QueueCountIndex queue_counts_;
   ExpiringSet<ObjectKey> taken_{std::chrono::minutes(1)};  // names that strangers have
   std::map<ObjectKey, Rejection> rejections_;              // by owner
-  struct Refused {
-    int times = 0;
-    MonotonicTime until{};
-  };
-  std::map<ObjectKey, Refused> refused_;
+  WritePauses pauses_;
   GangIndex gangs_;
   TemplatePool templates_;
 };

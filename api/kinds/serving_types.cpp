@@ -39,8 +39,13 @@ void read_stateful_set(const json& object, DescribedJob& job) {
   json kept = {{"replicas", replicas},
                {"currentRevision", string_at(object, {"status", "currentRevision"})},
                {"updateRevision", string_at(object, {"status", "updateRevision"})}};
+  // The partition counts from the first ordinal.
+  const auto number = [&](std::initializer_list<std::string_view> path) {
+    return int64_t{saturated_count(int_at(spec, path).value_or(0))};
+  };
   if (strategy.empty() || strategy == "RollingUpdate")
-    kept["partition"] = saturated_count(int_at(spec, {"updateStrategy", "rollingUpdate", "partition"}).value_or(0));
+    kept["updatesFrom"] =
+        saturated_count(number({"ordinals", "start"}) + number({"updateStrategy", "rollingUpdate", "partition"}));
   job.kept = to_text(kept);
 }
 

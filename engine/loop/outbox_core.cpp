@@ -1,13 +1,44 @@
 #include "engine/loop/outbox_core.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace muster::engine {
+namespace {
+
+Command take_first(std::deque<Command>& line) {
+  Command command = std::move(line.front());
+  line.pop_front();
+  return command;
+}
+
+}  // namespace
+
+void OutboxCore::post(Command command) {
+  ++waiting_;
+  if (!command.needs_leadership) return first_.push_back(std::move(command));
+  const ObjectKey& target = command.write.target;
+  const auto [line, is_new] = lines_.try_emplace({target.ns, target.type->plural == kWorkloads.plural});
+  line->second.push_back(std::move(command));
+  if (is_new) turns_.push_back(line);
+}
+
+Command OutboxCore::take_next() {
+  --waiting_;
+  if (!first_.empty()) return take_first(first_);
+  const Lines::iterator line = turns_.front();
+  turns_.pop_front();
+  Command command = take_first(line->second);
+  if (line->second.empty())
+    lines_.erase(line);
+  else
+    turns_.push_back(line);
+  return command;
+}
 
 std::optional<Command> OutboxCore::take() {
-  if (stopped_ || waiting_.empty() || under_way_.size() >= connections_) return std::nullopt;
-  Command command = std::move(waiting_.front());
-  waiting_.pop_front();
+  if (stopped_ || waiting_ == 0 || under_way_.size() >= connections_) return std::nullopt;
+  Command command = take_next();
   under_way_.emplace(command.id, command.needs_leadership);
   if (command.needs_leadership) ++leader_writes_under_way_;
   return command;
@@ -29,23 +60,27 @@ bool OutboxCore::finish(uint64_t id) {
 
 OutboxCore::Ended OutboxCore::end_leadership() {
   Ended ended;
-  std::deque<Command> kept;
-  for (Command& command : waiting_) {
-    if (command.needs_leadership)
-      ended.dropped.push_back(command.id);
-    else
-      kept.push_back(std::move(command));
+  for (const auto& [place, line] : lines_) {
+    for (const Command& command : line) ended.dropped.push_back(command.id);
   }
-  waiting_ = std::move(kept);
+  std::sort(ended.dropped.begin(), ended.dropped.end());
+  drop_lines();
   for (const auto& [id, needs_leadership] : under_way_) {
     if (needs_leadership) ended.under_way.push_back(id);
   }
   return ended;
 }
 
+void OutboxCore::drop_lines() {
+  turns_.clear();
+  lines_.clear();
+  waiting_ = first_.size();
+}
+
 void OutboxCore::stop() {
   stopped_ = true;
-  waiting_.clear();
+  first_.clear();
+  drop_lines();
 }
 
 }  // namespace muster::engine

@@ -29,9 +29,9 @@ ServingSet serving_set_of(const DescribedJob& object) {
   }
   set.groups = replicas > 0 ? 1 : 0;
   set.pods_per_group = replicas;
-  set.partition = int32_at(kept, {"partition"});
+  set.updates_from = int32_at(kept, {"updatesFrom"});
   const std::string_view current = string_at(kept, {"currentRevision"}), update = string_at(kept, {"updateRevision"});
-  if (kept.contains("partition") && !current.empty() && current != update) set.update_revision = update;
+  if (kept.contains("updatesFrom") && !current.empty() && current != update) set.update_revision = update;
   return set;
 }
 
@@ -57,7 +57,7 @@ std::string_view role_in_set(const DescribedJob& object, const QueuedPod& pod) {
 bool is_outdated(const ServingSet& set, const QueuedPod& pod) {
   if (set.update_revision.empty() || pod.meta.label(kRevisionHash) == set.update_revision) return false;
   const auto index = whole_number<int32_t>(pod.meta.label(kStatefulSetPodIndex));
-  return index && *index >= set.partition;
+  return index && *index >= set.updates_from;
 }
 
 std::string serving_workload_name(const DescribedJob& object, int32_t group, const RuleSettings& settings) {

@@ -19,7 +19,7 @@ struct ServingSet {
   int32_t pods_per_group = 0;
   // Of a StatefulSet that brings its pods up to date by itself; empty: nothing is to be updated.
   std::string update_revision;
-  int32_t partition = 0;  // pods below are not updated
+  int32_t updates_from = 0;  // the first ordinal that is updated
 };
 ServingSet serving_set_of(const DescribedJob& object);
 

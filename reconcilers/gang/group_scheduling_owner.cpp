@@ -88,7 +88,8 @@ Write create_config_map(const GangOwner& owner, json data) {
           .target = key,
           .body = std::move(body),
           .refusal = event_on(owner, kWarningEvent, "ConfigMapCreationFailed",
-                              "ConfigMap " + path_of(key.ns, key.name) + " of the start barrier cannot be created: ")};
+                              "ConfigMap " + path_of(key.ns, key.name) + " of the start barrier cannot be created: "),
+          .maker = state::Maker{meta.uid, "ConfigMaps of gangs"}};
 }
 
 std::optional<Write> write_group_started(const GangOwner& owner, bool is_true, std::string_view reason,

@@ -26,14 +26,11 @@ namespace {
 using nlohmann::json;
 
 // Number of Jobs that one plan creates. The remaining Jobs are created when these exist.
-constexpr size_t kCreatesAtOnce = 500;
-// Until the question whether a JobSet may run is asked again, if no event does so before.
-constexpr Duration kQuotaInterval = std::chrono::seconds(5);
-// A Job that differs from its JobSet was made by a user, or another webhook changes each new one: then it is replaced
-// no more often than this.
-constexpr Duration kRemakeInterval = std::chrono::minutes(1);
+constexpr size_t kCreatesAtOnce = state::WritePauses::kMostAtOnce;
 // And no more of their templates, as text.
 constexpr size_t kCreatedBytesAtOnce = 4 << 20;
+// Until the question whether a JobSet may run is asked again, if no event does so before.
+constexpr Duration kQuotaInterval = std::chrono::seconds(5);
 
 // One pass over one JobSet.
 struct JobSetContext : ReconcileContext {
@@ -41,14 +38,9 @@ struct JobSetContext : ReconcileContext {
   JobSetAttempt run;
 };
 
-void delete_jobs(const std::vector<const Job*>& jobs, Plan& plan) {
-  for (const Job* job : jobs) {
-    if (job->meta.deleting) continue;
-    plan.writes.push_back({.verb = Verb::kDelete,
-                           .target = key_of(kJobs, job->meta),
-                           .uid = job->meta.uid,
-                           .propagation = Propagation::kForeground});
-  }
+// Of the writes for one part of what the JobSet asks for.
+state::Maker maker_of(const JobSet& jobset, std::string part) {
+  return {jobset.meta.uid, std::move(part)};
 }
 
 void patch_job(const Job& job, Verb verb, json patch, Plan& plan) {
@@ -57,6 +49,32 @@ void patch_job(const Job& job, Verb verb, json patch, Plan& plan) {
   const bool stops = patch == json{{"spec", {{"suspend", true}}}};
   if (!stops) patch = with_version(job.meta, std::move(patch));
   plan.writes.push_back({.verb = verb, .target = key_of(kJobs, job.meta), .body = std::move(patch)});
+}
+
+// `maker`: of deletes after which the Jobs are made again. While it pauses, they do not run.
+void delete_jobs(const JobSetContext& context, const std::vector<const Job*>& jobs,
+                 const std::optional<state::Maker>& maker, Plan& plan) {
+  const bool pauses = maker && context.state.pauses().left(*maker, context.now.monotonic);
+  for (const Job* job : jobs) {
+    if (job->meta.deleting) continue;
+    if (pauses && !job->suspended && !job->complete() && !job->failed())
+      patch_job(*job, Verb::kPatch, {{"spec", {{"suspend", true}}}}, plan);
+    plan.writes.push_back({.verb = Verb::kDelete,
+                           .target = key_of(kJobs, job->meta),
+                           .uid = job->meta.uid,
+                           .propagation = Propagation::kForeground,
+                           .maker = maker});
+  }
+}
+
+void remake_jobs(const JobSetContext& context, const std::vector<const Job*>& jobs, Plan& plan) {
+  delete_jobs(context, jobs, maker_of(context.jobset, "remade Jobs"), plan);
+}
+
+// A restart is not held up: each attempt deletes the Jobs of the attempts before it once.
+void delete_older_jobs(const JobSetContext& context, Plan& plan) {
+  const std::string attempt = std::to_string(context.jobset.status.restarts);
+  delete_jobs(context, context.run.older, maker_of(context.jobset, "Jobs before attempt " + attempt), plan);
 }
 
 // --- Finished JobSets ---
@@ -85,8 +103,8 @@ void expire(const JobSetContext& context, Plan& plan) {
 
 Plan tidy_up(const JobSetContext& context) {
   Plan plan;
-  delete_jobs(context.run.active, plan);
-  delete_jobs(context.run.older, plan);
+  delete_jobs(context, context.run.active, std::nullopt, plan);
+  delete_jobs(context, context.run.older, std::nullopt, plan);
   settle_counts_of_finished(context.jobset, plan);
   if (plan.writes.empty()) expire(context, plan);
   return plan;
@@ -94,9 +112,9 @@ Plan tidy_up(const JobSetContext& context) {
 
 // --- Children ---
 
-// The API server has refused it a moment ago. The other objects of the JobSet do not wait for it.
-Step wait_for_next_try(const JobSetContext& context, const ObjectKey& key, Plan& plan) {
-  const auto left = context.state.refused_for(key, context.now.monotonic);
+// The API server has refused such an object a moment ago. The other objects of the JobSet do not wait for it.
+Step wait_for_next_try(const JobSetContext& context, const state::Maker& maker, Plan& plan) {
+  const auto left = context.state.pauses().left(maker, context.now.monotonic);
   if (!left) return Step::kContinue;
   plan.wake_at(context.now.wall + *left);
   return Step::kDone;
@@ -107,13 +125,14 @@ void create_service(const JobSetContext& context, Plan& plan) {
   const ObjectKey key{&kServices, jobset.meta.ns, jobset.subdomain};
   if (!jobset.dns_hostnames || context.state.service(key.ns, key.name) != nullptr) return;
   // A Service with this name that belongs to another owner is not changed, as in JobSet.
-  if (context.state.taken(key, context.now.monotonic) || wait_for_next_try(context, key, plan) == Step::kDone) return;
+  state::Maker maker = maker_of(jobset, "Service");
+  if (context.state.taken(key, context.now.monotonic) || wait_for_next_try(context, maker, plan) == Step::kDone) return;
   plan.writes.push_back({.verb = Verb::kCreate,
                          .target = key,
                          .body = headless_service(jobset),
                          .refusal = event_about(jobset, kWarningEvent, "HeadlessServiceCreationFailed",
                                                 "Service " + path_of(key.ns, key.name) + " cannot be created: "),
-                         .waits_alone = true});
+                         .maker = std::move(maker)});
 }
 
 void tell_foreign_claim(const JobSet& jobset, const VolumeClaim& claim, const std::string& name, Plan& plan) {
@@ -137,14 +156,15 @@ void create_claims(const JobSetContext& context, Plan& plan) {
       tell_foreign_claim(jobset, claim, name, plan);
       continue;
     }
-    if (wait_for_next_try(context, key, plan) == Step::kDone) continue;
+    state::Maker maker = maker_of(jobset, "claim " + claim.name);
+    if (wait_for_next_try(context, maker, plan) == Step::kDone) continue;
     plan.writes.push_back(
         {.verb = Verb::kCreate,
          .target = key,
          .body = volume_claim(jobset, claim),
          .refusal = event_about(jobset, kWarningEvent, "PVCCreationFailed",
                                 "PersistentVolumeClaim " + path_of(key.ns, key.name) + " cannot be created: "),
-         .waits_alone = true});
+         .maker = std::move(maker)});
   }
 }
 
@@ -177,8 +197,12 @@ ChildJobOptions options_for(const JobSetContext& context, const ReplicatedJob& r
           .priority = priority_of(context.state, replicated)};
 }
 
+// All Jobs of a replicated job have one template: what is wrong with one is wrong with each.
 void create_jobs_of(const JobSetContext& context, const ReplicatedJob& replicated, size_t limit, Plan& plan) {
   const JobSet& jobset = context.jobset;
+  const state::Maker owner = maker_of(jobset, "Jobs of " + replicated.name);
+  if (wait_for_next_try(context, owner, plan) == Step::kDone) return;
+  limit = std::min(limit, plan.writes.size() + context.state.pauses().room(owner, context.now.monotonic));
   std::optional<ChildJobMaker> maker;
   for (int32_t index = 0; index < replicated.replicas && plan.writes.size() < limit; ++index) {
     const ObjectKey key{&kJobs, jobset.meta.ns, jobs::child_job_name(jobset.meta.name, replicated.name, index)};
@@ -187,15 +211,14 @@ void create_jobs_of(const JobSetContext& context, const ReplicatedJob& replicate
       continue;
     }
     // Another client has created one that the watch has not shown yet.
-    if (context.state.taken(key, context.now.monotonic) || wait_for_next_try(context, key, plan) == Step::kDone)
-      continue;
+    if (context.state.taken(key, context.now.monotonic)) continue;
     if (!maker) maker.emplace(jobset, replicated, options_for(context, replicated));
     plan.writes.push_back({.verb = Verb::kCreate,
                            .target = key,
                            .body = maker->make(index),
                            .refusal = event_about(jobset, kWarningEvent, "JobCreationFailed",
                                                   "Job " + path_of(key.ns, key.name) + " cannot be created: "),
-                           .waits_alone = true});
+                           .maker = owner});
   }
 }
 
@@ -233,9 +256,9 @@ void create_jobs(const JobSetContext& context, const StartupGates& gates, Plan& 
 
 // A Job that was made by another client than muster, with the name of this JobSet's Job.
 void replace(const JobSetContext& context, const Job& job, Plan& plan) {
-  const TimePoint due = to_time_point(job.meta.created) + kRemakeInterval;
-  if (context.now.wall < due) return plan.wake_at(due);
-  delete_jobs({&job}, plan);
+  const size_t before = plan.writes.size();
+  remake_jobs(context, {&job}, plan);
+  if (plan.writes.size() == before) return;
   plan.writes.back().events = {
       event_about(context.jobset, kWarningEvent, "JobReplaced",
                   "Job " + path_of(job.meta) +
@@ -264,7 +287,7 @@ void adjust_jobs(const JobSetContext& context, const StartupGates& gates, JobSet
       if (start != JobSetQuota::Start::kNow) continue;
     }
     JobAdjustment adjustment = adjustment_of(*job, *replicated, wanted);
-    if (adjustment.remake) delete_jobs({job}, plan);
+    if (adjustment.remake) remake_jobs(context, {job}, plan);
     if (!adjustment.patch.is_null()) patch_job(*job, adjustment.verb, std::move(adjustment.patch), plan);
   }
 }
@@ -348,14 +371,14 @@ Step restart_in_place(const JobSetContext& context, StatusDraft& draft, Plan& pl
 
 Plan run_jobset(const JobSetContext& context) {
   Plan plan;
-  delete_jobs(context.run.older, plan);
+  delete_older_jobs(context, plan);
   const std::vector<ReplicatedJobStatus> counts = count_jobs(context.jobset, context.run);
   const StartupGates gates = startup_gates(context.jobset, context.run, counts);
   StatusDraft draft(context.jobset, counts, context.now);
   draft.supported();
   const GangFailures failures = sort_failures(context.jobset, context.run, context.state);
   if (judge(context, failures, draft) == Step::kContinue && restart_in_place(context, draft, plan) == Step::kContinue) {
-    delete_jobs(failures.to_be_remade, plan);
+    remake_jobs(context, failures.to_be_remade, plan);
     create_service(context, plan);
     create_claims(context, plan);
     JobSetQuota quota(context, context.jobset);

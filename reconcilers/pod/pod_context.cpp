@@ -13,12 +13,40 @@ ObjectEvent event_about(const QueuedPod& pod, std::string_view type, std::string
   return event_about(kQueuedPods, pod.meta, type, reason, std::move(note));
 }
 
-void remove_pod(const QueuedPod& pod, ObjectEvent event, Plan& plan) {
+void remove_pod(const QueuedPod& pod, ObjectEvent event, std::optional<state::Maker> maker, Plan& plan) {
   plan.writes.push_back({.verb = Verb::kDelete,
                          .target = key_of(kQueuedPods, pod.meta),
                          .body = with_version(pod.meta, {}),
                          .uid = pod.meta.uid,
-                         .events = {std::move(event)}});
+                         .events = {std::move(event)},
+                         .maker = std::move(maker)});
+}
+
+state::Maker maker_in(const PodGroup& group, std::string part) {
+  return {"pod group " + path_of(group.meta.ns, group.group), std::move(part)};
+}
+
+void remove_excess(const PodContext& context, const std::vector<QueuedPodPtr>& excess, Plan& plan) {
+  int64_t waiting = 0;
+  for (const QueuedPodPtr& pod : excess) {
+    if (pod->meta.deleting) continue;
+    if (pod->gated() && (pod->meta.controller || context.is_of_set())) {
+      ++waiting;
+      continue;
+    }
+    // A pod that has started is stopped at once: the next one has a gate.
+    std::optional<state::Maker> maker;
+    if (pod->gated()) maker = maker_in(context.group, "excess pods");
+    remove_pod(*pod, event_about(*pod, kNormalEvent, "ExcessPodDeleted", "Excess pod deleted"), std::move(maker), plan);
+  }
+  // A set tells it itself.
+  if (waiting == 0 || context.is_of_set()) return;
+  plan.events.push_back(context.job.event(
+      kWarningEvent, "ExcessPodsWait",
+      "The pod group " + context.group.group + " has " + std::to_string(waiting) +
+          " more pods than its total count, and they wait, because their controller would create them again; make the "
+          "annotation " +
+          std::string(kPodGroupTotalCount) + " and the number of pods equal"));
 }
 
 void drop_kueue_finalizers(const std::vector<QueuedPodPtr>& pods, Plan& plan) {

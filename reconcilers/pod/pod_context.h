@@ -1,7 +1,9 @@
 // One reconciliation of a single pod or of the pods of a group, and the common writes of its parts.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "jobs/pod/pod_group.h"
 #include "jobs/serving/serving_set.h"
@@ -21,8 +23,13 @@ struct PodContext {
 
 ObjectEvent event_about(const QueuedPod& pod, std::string_view type, std::string_view reason, std::string note);
 
-// Deletes this very pod.
-void remove_pod(const QueuedPod& pod, ObjectEvent event, Plan& plan);
+// Deletes this very pod. `maker`: of pods that their controller can make again.
+void remove_pod(const QueuedPod& pod, ObjectEvent event, std::optional<state::Maker> maker, Plan& plan);
+
+// Deletes excess pods of a group. Those that wait, and that a controller would make again at once, go on waiting.
+void remove_excess(const PodContext& context, const std::vector<QueuedPodPtr>& excess, Plan& plan);
+// Of what is deleted of a group.
+state::Maker maker_in(const PodGroup& group, std::string part);
 // The finalizer that Kueue gave to a pod before muster came: nothing depends on it here.
 void drop_kueue_finalizers(const std::vector<QueuedPodPtr>& pods, Plan& plan);
 

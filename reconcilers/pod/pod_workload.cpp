@@ -89,6 +89,10 @@ Step follow_without_match(const PodContext& context, const std::vector<const Wor
   }
   if (context.group.active) return Step::kDone;
   for (const Workload* other : others) remove_workload(context.job, *other, plan);
+  // Its pods are deleted with it, and a controller makes them again.
+  for (Write& write : plan.writes) {
+    if (context.is_group() && write.verb == Verb::kDelete) write.maker = maker_in(context.group, "Workloads");
+  }
   return Step::kDone;
 }
 
@@ -160,14 +164,9 @@ Step follow_group(const PodContext& context, const Workload* made, Plan& plan) {
     return is_over(workload) ? follow_workload(context, workload, 0, plan)
                              : stop_unadmitted(context, kNotMatching, plan);
   }
-  // A set creates deleted pods again, so excess pods wait.
-  if (context.is_of_set()) std::erase_if(found.excess, [](const QueuedPodPtr& pod) { return pod->gated(); });
   if (!is_over(workload)) {
     own(found.kept, workload, plan);
-    for (const QueuedPodPtr& pod : found.excess) {
-      if (!pod->meta.deleting)
-        remove_pod(*pod, event_about(*pod, kNormalEvent, "ExcessPodDeleted", "Excess pod deleted"), plan);
-    }
+    remove_excess(context, found.excess, plan);
     if (!plan.writes.empty()) return Step::kDone;
   }
   PodGroup kept = context.group;

@@ -65,12 +65,16 @@ void create(const PodContext& context, std::string name, json body, Plan& plan) 
     return;
   }
   const std::string path = path_of(key.ns, key.name);
+  // What is wrong with a pod of a ReplicaSet is wrong with each.
+  std::optional<state::Maker> maker;
+  if (const auto& controller = context.group.meta.controller) maker = {controller->uid, "Workloads of pods"};
   plan.writes.push_back({.verb = Verb::kCreate,
                          .target = key,
                          .body = std::move(body),
                          .events = {context.job.event(kNormalEvent, "CreatedWorkload", "Created Workload: " + path)},
                          .refusal = context.job.event(kWarningEvent, "WorkloadCreationFailed",
-                                                      "Workload " + path + " cannot be created: ")});
+                                                      "Workload " + path + " cannot be created: "),
+                         .maker = std::move(maker)});
 }
 
 std::optional<WorkloadPriority> priority_or_wait(const PodContext& context, Plan& plan) {
@@ -113,10 +117,7 @@ void make_workload(const PodContext& context, Plan& plan) {
   }
   const auto members = jobs::members_of(context.group);
   if (!members) return say(context, members.error(), plan);
-  for (const QueuedPodPtr& pod : members->excess) {
-    if (!pod->meta.deleting)
-      remove_pod(*pod, event_about(*pod, kNormalEvent, "ExcessPodDeleted", "Excess pod deleted"), plan);
-  }
+  remove_excess(context, members->excess, plan);
   PodGroup group = context.group;
   group.pods = members->members;
   with_context(std::move(group), context.job, [&](const PodContext& kept) { make_for_members(kept, plan); });

@@ -83,7 +83,7 @@ Step stop_pods(const PodContext& context, WhichPods which, const std::string& re
     if (pod->meta.deleting || (which == WhichPods::kRunning && !runs(*pod))) continue;
     step = Step::kDone;
     if (pod->stopping)
-      remove_pod(*pod, event_about(*pod, kNormalEvent, "Stopped", message), plan);
+      remove_pod(*pod, event_about(*pod, kNormalEvent, "Stopped", message), std::nullopt, plan);
     else
       mark(context, *pod, reason, message, plan);
   }

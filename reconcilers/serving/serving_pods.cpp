@@ -48,7 +48,7 @@ void keep_pod(const ServingContext& context, const QueuedPod& pod, Plan& plan) {
     remove_pod(pod,
                event_about(pod, kNormalEvent, "OutdatedPodDeleted",
                            "The pod waits, and an update of its StatefulSet replaces it"),
-               plan);
+               state::Maker{context.set.meta.uid, "pods before " + context.wanted.update_revision}, plan);
     return;
   }
   const auto group = jobs::is_stateful_set(context.set) ? std::optional<int32_t>(0) : jobs::group_index_of(pod);

@@ -112,7 +112,8 @@ void make(const ServingContext& context, int32_t group, std::string name, const 
                                   {"spec", std::move(spec)}},
                          .events = {context.job.event(kNormalEvent, "CreatedWorkload", "Created Workload: " + path)},
                          .refusal = context.job.event(kWarningEvent, "WorkloadCreationFailed",
-                                                      "Workload " + path + " cannot be created: ")});
+                                                      "Workload " + path + " cannot be created: "),
+                         .maker = state::Maker{context.set.meta.uid, "Workloads"}});
 }
 
 // --- An existing Workload ---

@@ -1,6 +1,10 @@
 // What becomes of creates that the API server refuses.
 #include <doctest/doctest.h>
 
+#include <set>
+#include <string>
+#include <vector>
+
 #include "test/engine/marked_jobs.h"
 
 namespace refused_creates_test {
@@ -88,11 +92,7 @@ reconcilers::Plan want_config_map_and_mark(const ObjectKey& target, const reconc
   reconcilers::Plan plan = mark(target, context);
   reconcilers::Plan more = want_config_map(target, context);
   if (more.writes.empty()) return plan;
-  if (const auto left = context.state.refused_for(more.writes[0].target, context.now.monotonic)) {
-    plan.wake_at(context.now.wall + *left);
-    return plan;
-  }
-  more.writes[0].waits_alone = true;
+  more.writes[0].maker = state::Maker{"uid of " + target.name, "ConfigMap"};
   plan.writes.push_back(std::move(more.writes[0]));
   return plan;
 }
@@ -126,6 +126,93 @@ TEST_CASE("engine: a create that is refused waits longer each time and nothing e
   REQUIRE(engine.next_tick().has_value());
   CHECK(*engine.next_tick() <= at(7000).monotonic);
   refuse(7000);
+}
+
+namespace {
+
+// Wants so many ConfigMaps for every Job.
+constexpr int kWanted = 300;
+reconcilers::Plan want_config_maps(const ObjectKey& target, const reconcilers::ReconcileContext& context) {
+  reconcilers::Plan all;
+  const reconcilers::Plan one = want_config_map(target, context);
+  for (int i = 0; i < kWanted && !one.writes.empty(); ++i) {
+    reconcilers::Write write = one.writes[0];
+    write.target.name += "-" + std::to_string(i);
+    if (context.state.config_map(write.target.ns, write.target.name) != nullptr) continue;
+    write.maker = state::Maker{"uid of " + target.name, "ConfigMaps"};
+    all.writes.push_back(std::move(write));
+  }
+  return all;
+}
+const reconcilers::Reconciler kWantMany{
+    .name = "many", .requests_for = requests_for_jobs, .reconcile = want_config_maps};
+const reconcilers::Reconciler* const kManyOnly[] = {&kWantMany};
+
+// Deletes a Job whenever there is one.
+reconcilers::Plan undo_job(const ObjectKey& target, const reconcilers::ReconcileContext& context) {
+  const Job* job = context.state.job(target.ns, target.name);
+  if (job == nullptr) return {};
+  return {.writes = {{.verb = reconcilers::Verb::kDelete,
+                      .target = target,
+                      .uid = job->meta.uid,
+                      .maker = state::Maker{"set", "Jobs"}}}};
+}
+const reconcilers::Reconciler kUndo{.name = "undo", .requests_for = requests_for_jobs, .reconcile = undo_job};
+const reconcilers::Reconciler* const kUndoOnly[] = {&kUndo};
+
+}  // namespace
+
+TEST_CASE("engine: of the creates of one template that are all refused few are sent") {
+  Engine engine({}, kManyOnly);
+  lead(engine);
+  engine.apply(ObjectChanged{job("a", 1)}, at(0));
+  int64_t sent = 0;
+  for (int64_t ms = 0; ms < 60'000; ms += 100) {
+    for (const Command& command : engine.plan(at(ms)).writes) {
+      ++sent;
+      engine.apply(
+          WriteFinished{.id = command.id, .outcome = reconcilers::WriteOutcome::kRefused, .why = "no completions"},
+          at(ms));
+    }
+  }
+  CHECK(sent > 90);
+  CHECK(sent <= 120);
+}
+
+TEST_CASE("engine: creates of one template that succeed go on at once") {
+  Engine engine({}, kManyOnly);
+  lead(engine);
+  engine.apply(ObjectChanged{job("a", 1)}, at(0));
+  std::set<std::string> made;
+  uint64_t version = 10;
+  for (int64_t ms = 0; ms < 10; ++ms) {
+    for (const Command& command : engine.plan(at(ms)).writes) {
+      CHECK(made.insert(command.write.target.name).second);
+      const TypedObject object = read_object(kConfigMaps, {{"metadata",
+                                                            {{"name", command.write.target.name},
+                                                             {"namespace", "team-a"},
+                                                             {"uid", command.write.target.name},
+                                                             {"resourceVersion", std::to_string(++version)}}}});
+      engine.apply(WriteFinished{command.id, reconcilers::WriteOutcome::kDone, object}, at(ms));
+    }
+  }
+  CHECK(made.size() == kWanted);
+}
+
+TEST_CASE("engine: a delete after which the object is made again is repeated ever less often") {
+  Engine engine({}, kUndoOnly);
+  lead(engine);
+  uint64_t version = 1;
+  std::vector<int64_t> times;
+  for (int64_t ms = 0; ms < 60'000; ms += 100) {
+    if (engine.state().job("team-a", "a") == nullptr) engine.apply(ObjectChanged{job("a", version += 2)}, at(ms));
+    for (const Command& command : engine.plan(at(ms)).writes) {
+      times.push_back(ms);
+      engine.apply(WriteFinished{.id = command.id, .outcome = reconcilers::WriteOutcome::kDone}, at(ms));
+      engine.apply(ObjectRemoved{job("a", version + 1)}, at(ms));
+    }
+  }
+  CHECK(times == std::vector<int64_t>{0, 1000, 3000, 7000, 15'000, 31'000});
 }
 
 }  // namespace refused_creates_test

@@ -40,6 +40,27 @@ TEST_CASE("work queue: keys come in the order in which they were wanted and each
   CHECK_FALSE(queue.next().has_value());
 }
 
+TEST_CASE("work queue: namespaces take turns") {
+  WorkQueue queue;
+  for (const char* name : {"a", "b", "c"}) queue.enqueue(key(name));
+  queue.enqueue({&kJobs, "team-b", "d"});
+  queue.enqueue({&kClusterQueues, "", "e"});
+  CHECK(names(queue.take_ready(at(0))) == Names{"a", "d", "e", "b", "c"});
+}
+
+TEST_CASE("work queue: a namespace whose keys may not be taken holds up no other one") {
+  WorkQueue queue;
+  for (const char* name : {"a", "b", "c"}) queue.enqueue(key(name));
+  queue.enqueue({&kJobs, "team-b", "d"});
+  const auto but_one_of_team_a = [](const WorkQueue::Taken& taken) {
+    return taken.ns != "team-a" || taken.of_namespace < 1;
+  };
+  CHECK(names(queue.take_ready(at(0), but_one_of_team_a)) == Names{"a", "d"});
+  CHECK(names(queue.take_ready(at(0), but_one_of_team_a)) == Names{"b"});
+  CHECK(queue.take_ready(at(0), [](const WorkQueue::Taken&) { return false; }).empty());
+  CHECK(names(queue.take_ready(at(0))) == Names{"c"});
+}
+
 TEST_CASE("work queue: keys of one name in many namespaces are told apart by their hashes") {
   std::set<size_t> hashes;
   for (int i = 0; i < 1000; ++i)

@@ -1,6 +1,7 @@
 // How much the engine hands out before it hears what became of it.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "test/engine/served_engine.h"
@@ -49,6 +50,36 @@ TEST_CASE("engine: plans wait while as many writes are under way as may be") {
     served.plan();
   }
   CHECK(planned.size() >= 20);
+}
+
+TEST_CASE("engine: a namespace plans although another one has as many writes under way as may be") {
+  EngineSettings settings;
+  settings.writes_at_a_time = 32;
+  ServedEngine served(std::move(settings));
+  const auto planned_in = [&](const std::string& ns) {
+    return std::count_if(served.writes.begin(), served.writes.end(),
+                         [&](const Command& command) { return command.write.target.ns == ns; });
+  };
+  for (int i = 0; i < 50; ++i) served.put(kJobs, "job-" + std::to_string(i), job(i));
+  served.plan();
+  CHECK(served.writes.size() == 32);
+  json other = job(1);
+  for (int i = 0; i < 5; ++i) {
+    other["metadata"]["namespace"] = "team-b";
+    served.put(kJobs, "other-" + std::to_string(i), other);
+  }
+  served.plan();
+  CHECK(planned_in("team-b") == 2);
+  CHECK(served.writes.size() == 34);
+  // One that is answered makes room for another one.
+  const auto first = std::find_if(served.writes.begin(), served.writes.end(),
+                                  [](const Command& command) { return command.write.target.ns == "team-b"; });
+  const Command answered = *first;
+  served.writes.erase(first);
+  served.answer(answered, reconcilers::WriteOutcome::kFailed);
+  served.plan();
+  CHECK(planned_in("team-b") == 2);
+  CHECK(served.writes.size() == 34);
 }
 
 }  // namespace writes_at_a_time_test

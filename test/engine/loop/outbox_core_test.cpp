@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
+#include <map>
 #include <random>
 #include <set>
 #include <string>
@@ -22,6 +24,10 @@ MonotonicTime at(Duration time) {
 
 Command command(uint64_t id, bool needs_leadership = true, const std::string& name = "train") {
   return {id, {.verb = reconcilers::Verb::kPatch, .target = {&kJobs, "team-a", name}}, needs_leadership};
+}
+
+Command command_in(const std::string& ns, uint64_t id, const ResourceType& type = kJobs) {
+  return {id, {.verb = reconcilers::Verb::kPatch, .target = {&type, ns, "train"}}};
 }
 
 // All that can be taken now.
@@ -50,18 +56,28 @@ TEST_CASE("outbox core: first come, first sent, and no more at once than there a
   CHECK(outbox.under_way() == 0);
 }
 
-TEST_CASE("outbox core: in any order of answers each write begins once, after all that were posted before it") {
+TEST_CASE("outbox core: in any order of answers each write begins once, after those that were posted before it") {
   std::mt19937_64 random(7);
   for (int round = 0; round < 50; ++round) {
     CAPTURE(round);
     const size_t connections = 1 + random() % 4;
     OutboxCore outbox(connections);
     Ids begun, under_way;
+    // By namespace, of Workloads or not; last those that need no leadership.
+    std::array<Ids, 7> in_order;
+    std::map<uint64_t, size_t> place;
     uint64_t posted = 0;
     for (int step = 0; step < 200; ++step) {
-      if (random() % 2 == 0) outbox.post(command(++posted, random() % 4 != 0, "job-" + std::to_string(random() % 3)));
+      if (random() % 2 == 0) {
+        const size_t line = random() % in_order.size();
+        Command next = command_in("team-" + std::to_string(line / 2), ++posted, line % 2 == 0 ? kJobs : kWorkloads);
+        next.needs_leadership = line != 6;
+        place[posted] = line;
+        outbox.post(std::move(next));
+      }
       if (const auto taken = outbox.take()) {
         begun.push_back(taken->id);
+        in_order[place[taken->id]].push_back(taken->id);
         under_way.push_back(taken->id);
       }
       CHECK(outbox.under_way() == under_way.size());
@@ -72,10 +88,38 @@ TEST_CASE("outbox core: in any order of answers each write begins once, after al
         under_way.erase(answered);
       }
     }
-    CHECK(std::is_sorted(begun.begin(), begun.end()));
+    for (const Ids& ids : in_order) CHECK(std::is_sorted(ids.begin(), ids.end()));
     CHECK(std::set(begun.begin(), begun.end()).size() == begun.size());
     CHECK(begun.size() + outbox.waiting() == posted);
   }
+}
+
+TEST_CASE("outbox core: namespaces take turns, and so do the Workloads of each and what has no namespace") {
+  OutboxCore outbox(100);
+  for (uint64_t id = 1; id <= 6; ++id) outbox.post(command_in("noisy", id));
+  outbox.post(command_in("quiet", 7));
+  outbox.post(command_in("quiet", 8));
+  outbox.post(command_in("noisy", 9, kWorkloads));
+  outbox.post(command_in("", 10, kClusterQueues));
+  CHECK(take_all(outbox) == Ids{1, 7, 9, 10, 2, 8, 3, 4, 5, 6});
+}
+
+TEST_CASE("outbox core: a user waits for one write of each other one, however many there are") {
+  OutboxCore outbox(1);
+  for (uint64_t id = 1; id <= 10'000; ++id) outbox.post(command_in("noisy", id));
+  REQUIRE(outbox.take());
+  outbox.post(command_in("quiet", 10'001));
+  CHECK(outbox.finish(1));
+  REQUIRE(outbox.take()->id == 2);
+  CHECK(outbox.finish(2));
+  CHECK(outbox.take()->id == 10'001);
+}
+
+TEST_CASE("outbox core: what needs no leadership is sent first") {
+  OutboxCore outbox(10);
+  outbox.post(command(1));
+  outbox.post(command(2, false));
+  CHECK(take_all(outbox) == Ids{2, 1});
 }
 
 TEST_CASE("outbox core: what needs leadership is sent until the lease runs out, and the rest at any time") {
@@ -107,18 +151,18 @@ TEST_CASE("outbox core: the end of leadership drops what waits and needs it, and
   outbox.post(command(4));
   outbox.post(command(5, false));
   outbox.post(command(6));
-  REQUIRE(take_all(outbox) == Ids{1, 2, 3});
-  CHECK(outbox.leader_writes_under_way() == 2);
+  REQUIRE(take_all(outbox) == Ids{2, 5, 1});
+  CHECK(outbox.leader_writes_under_way() == 1);
+  outbox.post(command(7, false));
   const auto ended = outbox.end_leadership();
-  CHECK(ended.dropped == Ids{4, 6});
-  CHECK(ended.under_way == Ids{1, 3});
+  CHECK(ended.dropped == Ids{3, 4, 6});
+  CHECK(ended.under_way == Ids{1});
   // A request has its connection until it has ended.
   CHECK(take_all(outbox).empty());
-  CHECK(outbox.leader_writes_under_way() == 2);
+  CHECK(outbox.leader_writes_under_way() == 1);
   CHECK(outbox.finish(1));
-  CHECK(outbox.finish(3));
   CHECK(outbox.leader_writes_under_way() == 0);
-  CHECK(take_all(outbox) == Ids{5});
+  CHECK(take_all(outbox) == Ids{7});
   CHECK(outbox.leader_writes_under_way() == 0);
 }
 

@@ -121,7 +121,7 @@ TEST_CASE("jobset claims: a refusal names the claim and holds nothing else up") 
     jobs += write.target.type == &kJobs ? 1 : 0;
     if (write.target.type != &kPersistentVolumeClaims) continue;
     ++claims;
-    CHECK(write.waits_alone);
+    CHECK(write.maker == state::Maker{"train-uid", "claim data"});
     REQUIRE(write.refusal.has_value());
     CHECK(write.refusal->reason == "PVCCreationFailed");
     CHECK(write.refusal->note == "PersistentVolumeClaim team-a/data-train cannot be created: ");

@@ -127,7 +127,7 @@ TEST_CASE("jobset: no more than ten thousand Jobs of a JobSet run at a time") {
     });
   };
   int64_t made = 0;
-  for (int rounds = 0; rounds < 30; ++rounds) {
+  for (int rounds = 0; rounds < 130; ++rounds) {
     const Plan plan = cluster.reconcile();
     made += creates(plan);
     cluster.apply(plan);
@@ -288,25 +288,58 @@ TEST_CASE("jobset: what the API server refuses to create is told on the JobSet")
                          "JobCreationFailed: Job team-a/train-workers-1 cannot be created: "});
 }
 
-TEST_CASE("jobset: one Job that is refused does not hold back the others or the status") {
+TEST_CASE("jobset: Jobs that are refused do not hold back those of another template") {
   JobSetCluster cluster;
-  cluster.state.note_refused({&kJobs, kNs, "train-workers-1"}, cluster.now().monotonic);
-  CHECK(cluster.settle() ==
-        Texts{"create services/train", "create jobs/train-driver-0", "create jobs/train-workers-0"});
-  const Plan plan = cluster.reconcile();
-  REQUIRE(plan.again_at.has_value());
-  CHECK(*plan.again_at == cluster.now().wall + 1s);
-  cluster.run("train-driver-0");
-  cluster.run("train-workers-0");
-  cluster.pass(3s);
-  cluster.state.note_refused({&kJobs, kNs, "train-workers-1"}, cluster.now().monotonic);
-  for (int tries = 0; cluster.counts("driver") != "active=1 ready=1"; ++tries) {
-    REQUIRE(tries < 3);
-    const Plan next = cluster.reconcile();
-    cluster.apply(next);
-    if (next.again_at) cluster.pass(*next.again_at - cluster.now().wall);
+  const state::Maker workers{"train-uid", "Jobs of workers"};
+  cluster.state.pauses().answered(workers, state::WritePauses::Answer::kRefused, cluster.now().monotonic);
+  CHECK(cluster.settle() == Texts{"create services/train", "create jobs/train-driver-0"});
+  CHECK(cluster.reconcile().again_at == cluster.now().wall + 1s);
+  // After the pause one is tried.
+  cluster.pass(1s);
+  Texts created;
+  for (const Write& write : cluster.reconcile().writes) {
+    if (write.verb == Verb::kCreate) created.push_back(to_text(write.target));
   }
-  CHECK(cluster.counts("workers") == "active=1 ready=1");
+  CHECK(created == Texts{"jobs/team-a/train-workers-0"});
+}
+
+TEST_CASE("jobset: the Jobs of one template have one maker, and so have those that are made again") {
+  JobSetCluster cluster;
+  for (const Write& write : cluster.reconcile().writes) {
+    REQUIRE(write.maker.has_value());
+    CHECK(write.maker->object == "train-uid");
+    const bool worker = write.target.name.starts_with("train-workers-");
+    CHECK((write.maker->part == "Jobs of workers") == worker);
+  }
+}
+
+TEST_CASE("jobset: a Job that is deleted again and again does not run while its deletion waits") {
+  JobSetCluster cluster;
+  cluster.settle();
+  json surplus = {{"metadata",
+                   {{"name", "train-workers-7"},
+                    {"labels",
+                     {{"jobset.sigs.k8s.io/replicatedjob-name", "workers"},
+                      {"jobset.sigs.k8s.io/job-index", "7"},
+                      {"jobset.sigs.k8s.io/restart-attempt", "0"}}}}},
+                  {"spec", {{"suspend", false}}}};
+  own_by(surplus, "train", "train-uid");
+  cluster.put(kJobs, surplus);
+  const auto planned = [&] {
+    Texts verbs;
+    for (const Write& write : cluster.reconcile().writes) {
+      CHECK(write.target.name == "train-workers-7");
+      CHECK(write.maker.has_value() == (write.verb == Verb::kDelete));
+      verbs.emplace_back(write.verb == Verb::kDelete ? "delete" : "suspend");
+    }
+    return verbs;
+  };
+  CHECK(planned() == Texts{"delete"});
+  const state::Maker maker{"train-uid", "Jobs before attempt 0"};
+  REQUIRE(cluster.state.pauses().ask_to_delete(maker, cluster.now().monotonic).granted);
+  CHECK(planned() == Texts{"suspend", "delete"});
+  cluster.pass(1s);
+  CHECK(planned() == Texts{"delete"});
 }
 
 }  // namespace jobset_test

@@ -190,6 +190,44 @@ TEST_CASE("serving sets: whatever becomes of a set no pod of it is started witho
   }
 }
 
+TEST_CASE("serving sets: a partition counts from the first ordinal") {
+  for (const int partition : {0, 1, 2}) {
+    CAPTURE(partition);
+    Cluster cluster;
+    json set = stateful_set_of(2);
+    set["spec"]["ordinals"] = {{"start", 5}};
+    set["spec"]["updateStrategy"] = {{"rollingUpdate", {{"partition", partition}}}};
+    set["status"] = {{"currentRevision", "rev1"}, {"updateRevision", "rev2"}, {"replicas", 2}};
+    cluster.put(kStatefulSets, set);
+    cluster.put(kQueuedPods, pod_of(5));
+    cluster.put(kQueuedPods, pod_of(6));
+    cluster.settle_all();
+    for (const int ordinal : {5, 6}) {
+      const json pod = cluster.get(kQueuedPods, "srv-" + std::to_string(ordinal));
+      CHECK(pod["metadata"].contains("deletionTimestamp") == (ordinal >= 5 + partition));
+    }
+  }
+}
+
+TEST_CASE("serving sets: an update deletes the pods that wait once, and a Workload that is refused is the set's") {
+  Cluster cluster;
+  json set = stateful_set_of(2);
+  cluster.put(kStatefulSets, set);
+  cluster.put(kQueuedPods, pod_of(0));
+  const Plan made = cluster.reconcile({&kStatefulSets, "team-a", "srv"});
+  REQUIRE_FALSE(made.writes.empty());
+  CHECK(made.writes[0].verb == Verb::kCreate);
+  CHECK(made.writes[0].maker == state::Maker{kUid, "Workloads"});
+  cluster.settle_all();
+  set["status"] = {{"currentRevision", "rev1"}, {"updateRevision", "rev2"}, {"replicas", 2}};
+  cluster.put(kStatefulSets, set);
+  cluster.reconcilers = {&serving_set_reconciler};
+  const Plan update = cluster.reconcile({&kStatefulSets, "team-a", "srv"});
+  REQUIRE(update.writes.size() == 1);
+  CHECK(update.writes[0].verb == Verb::kDelete);
+  CHECK(update.writes[0].maker == state::Maker{kUid, "pods before rev2"});
+}
+
 TEST_CASE("serving sets: a LeaderWorkerSet whose templates the webhook has marked gets a Workload for each group") {
   Cluster cluster;
   json set = leader_worker_set_of(100);
