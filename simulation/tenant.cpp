@@ -57,6 +57,16 @@ json HostileTenant::a_jobset(const std::string& name) {
   return jobset;
 }
 
+// Indexed Jobs need completions.
+json HostileTenant::a_refused_jobset(const std::string& name) {
+  json jobset = a_jobset(name);
+  json& job = jobset["spec"]["replicatedJobs"][0];
+  job["replicas"] = 1000;
+  job["template"]["spec"].erase("completions");
+  job["template"]["spec"]["completionMode"] = "Indexed";
+  return jobset;
+}
+
 // Of existing objects, or invented; of its own group and kind, or of another one.
 json HostileTenant::an_owner() {
   static const std::vector<std::pair<std::string, std::string>> kKinds = {
@@ -97,6 +107,7 @@ std::string HostileTenant::create() {
     part["metadata"]["ownerReferences"] = json::array({an_owner()});
     return told("create part " + to_text(part["metadata"]), world_.create(part));
   }
+  if (pick(12) == 0) return told("create a JobSet whose Jobs are refused", world_.create(a_refused_jobset(name)));
   const json made = pick(3) == 0 ? a_jobset(name) : a_job(name);
   return told("create " + to_text(made["metadata"]), world_.create(made));
 }

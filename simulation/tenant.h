@@ -28,6 +28,7 @@ class HostileTenant {
   }
   nlohmann::json a_job(const std::string& name);
   nlohmann::json a_jobset(const std::string& name);
+  nlohmann::json a_refused_jobset(const std::string& name);
   nlohmann::json an_owner();
   // A Job or JobSet of its namespace; nullopt when there is none.
   std::optional<ObjectKey> a_target();

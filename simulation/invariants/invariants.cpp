@@ -80,7 +80,8 @@ Invariants::Invariants(ApiServer& server, Timeline& timeline, const RequeuingStr
       idle_flavors_(server, timeline, [this](std::string what) { violated(std::move(what)); }),
       preemptions_(server, timeline, clock_skew, [this](std::string what) { violated(std::move(what)); }),
       backoffs_(timeline, strategy, clock_skew, [this](std::string what) { violated(std::move(what)); }),
-      storms_([this](std::string what) { violated(std::move(what)); }) {
+      storms_([this](std::string what) { violated(std::move(what)); }),
+      futile_writes_(server, timeline, [this](std::string what) { violated(std::move(what)); }) {
   server_.on_change([this](const Change& change) { see(change); });
 }
 
@@ -97,6 +98,7 @@ void Invariants::see(const Change& change) {
   preemptions_.see(change);
   backoffs_.see(change);
   storms_.see(change, muster_writes_);
+  futile_writes_.see(change, muster_writes_);
 }
 
 void Invariants::see_job(const Change& change) {
@@ -215,6 +217,7 @@ void Invariants::see_write(const std::string& process, const reconcilers::Write&
     violated(process + " patches " + to_text(write.target) + " whatever it is by then: " + to_text(write.body));
   if (write.verb == reconcilers::Verb::kDelete && write.uid.empty())
     violated(process + " deletes " + to_text(write.target) + " whichever it is by then");
+  futile_writes_.see_write(write, answer, before);
   if (!answer.done()) return;
   const std::string text = std::to_string(static_cast<int>(write.verb)) + to_text(write.body);
   LastWrite& last = last_writes_[write.target];

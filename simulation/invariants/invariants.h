@@ -13,6 +13,7 @@
 //   preemption       see simulation/invariants/preemption_invariants.h
 //   backoff          see simulation/invariants/backoff_invariants.h
 //   no storms        see simulation/invariants/write_storms.h
+//   few in vain      see simulation/invariants/futile_writes.h
 //   no breakage      muster reads every object, and fails over none (engine/quarantine.h)
 //   no orphans       asked for at the end: nothing is left whose owner is gone
 //
@@ -29,6 +30,7 @@
 #include "simulation/api_server.h"
 #include "simulation/invariants/backoff_invariants.h"
 #include "simulation/invariants/flavor_invariants.h"
+#include "simulation/invariants/futile_writes.h"
 #include "simulation/invariants/idle_flavors.h"
 #include "simulation/invariants/preemption_invariants.h"
 #include "simulation/invariants/quota_invariants.h"
@@ -52,7 +54,10 @@ class Invariants {
   // muster hears of a change.
   void see_heard(const Change& change) { storms_.see_heard(change); }
   // Something happened that is no write: see WriteStorms.
-  void note_disturbance() { storms_.note_disturbance(); }
+  void note_disturbance() {
+    storms_.note_disturbance();
+    futile_writes_.forget();
+  }
   void clock_was_set() {
     storms_.note_disturbance();
     backoffs_.clock_was_set();
@@ -93,6 +98,7 @@ class Invariants {
   PreemptionInvariants preemptions_;
   BackoffInvariants backoffs_;
   WriteStorms storms_;
+  FutileWrites futile_writes_;
   bool muster_writes_ = false;
   std::map<std::string, PodFacts> pods_;                          // live or not, by uid, until removed
   std::map<std::string, std::map<std::string, int>> started_;     // token -> the Job's uid -> pods

@@ -225,3 +225,21 @@ fault(described-end-is-not-read jobs/described/described_kind.cpp
   "the end of a job of a described kind is not read"
   [[return end ? std::optional(JobEnd{end->success, end->message}) : std::nullopt;]]
   [[return end && !FAULT ? std::optional(JobEnd{end->success, end->message}) : std::nullopt;]])
+
+# --- Writes that come to nothing ---
+
+fault(refused-creates-are-not-paused state/write_pauses.cpp
+  "what the API server refuses to create is tried again at once"
+  [[if (answer == Answer::kRefused) {]]
+  [[if (answer == Answer::kRefused && !FAULT) {]])
+
+fault(excess-pods-of-a-set-are-deleted reconcilers/pod/pod_context.cpp
+  "excess pods that a controller makes again are deleted, without a pause"
+  [[    if (pod->meta.deleting) continue;
+]]
+  [[    if (pod->meta.deleting) continue;
+    if (FAULT) {
+      remove_pod(*pod, event_about(*pod, kNormalEvent, "ExcessPodDeleted", "Excess pod deleted"), std::nullopt, plan);
+      continue;
+    }
+]])

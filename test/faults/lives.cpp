@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "api/codec/json.h"
+#include "api/kinds/serving_types.h"
 #include "test/faults/kinds_life.h"
 #include "test/faults/life_cluster.h"
 #include "test/scheduler/quota_history.h"
@@ -19,7 +20,7 @@ using namespace std::chrono_literals;
 
 constexpr int kQuotaSteps = 40;
 
-constexpr std::string_view kNames[] = {"quota", "teams", "notReady", "gangs", "flavors", "kinds"};
+constexpr std::string_view kNames[] = {"quota", "teams", "notReady", "gangs", "flavors", "kinds", "futile"};
 
 json with_labels(json job, const char* team, const char* priority) {
   job["metadata"]["labels"] = {{kQueueNameLabel, team}, {kPriorityClassLabel, priority}};
@@ -113,6 +114,45 @@ Outcome live_flavors(const Scene& scene) {
   return cluster.end();
 }
 
+// Indexed Jobs need completions.
+json refused_jobset() {
+  json job = queued_job(1, "refused")["spec"];
+  job.erase("completions");
+  job["completionMode"] = "Indexed";
+  const json workers = {{"name", "w"}, {"replicas", 400}, {"template", {{"spec", std::move(job)}}}};
+  return {{"apiVersion", kJobSets.api_version},
+          {"kind", kJobSets.kind},
+          {"metadata", {{"name", "refused"}, {"namespace", "default"}}},
+          {"spec", {{"replicatedJobs", json::array({workers})}}}};
+}
+
+json group_of_one(int replicas) {
+  json pod = queued_job(1, "excess")["spec"]["template"];
+  pod["metadata"]["labels"] = {{kQueueNameLabel, "team"}, {kPodGroupName, "one"}};
+  pod["metadata"]["annotations"] = {{kPodGroupTotalCount, "1"}, {kRunSeconds, "100000"}};
+  return {{"apiVersion", kDeployments.api_version},
+          {"kind", kDeployments.kind},
+          {"metadata", {{"name", "excess"}, {"namespace", "default"}}},
+          {"spec", {{"replicas", replicas}, {"template", std::move(pod)}}}};
+}
+
+// Others go on beside them, and it is quiet as soon as they are gone.
+Outcome live_futile(const Scene& scene) {
+  QueueSettings settings;
+  settings.rules.frameworks.emplace("pod");
+  LifeCluster cluster(scene, queues(3), settings);
+  cluster.create(refused_jobset());
+  cluster.create(group_of_one(10));
+  for (int i = 0; i < scene.jobs / 3 && !cluster.broken(); ++i) {
+    cluster.create(queued_job(1 + i % 2, "job" + std::to_string(i)));
+    cluster.run_for(std::chrono::seconds(10 + scene.seed * 7 % 40));
+  }
+  cluster.run_for(1min);
+  cluster.remove({&kJobSets, "default", "refused"});
+  cluster.remove({&kDeployments, "default", "excess"});
+  return cluster.end();
+}
+
 // One change each that makes a scene smaller.
 std::vector<Scene> smaller(const Scene& scene) {
   std::vector<Scene> all;
@@ -179,6 +219,8 @@ Outcome live(const Scene& scene) {
       return live_flavors(scene);
     case Life::kKinds:
       return live_kinds(scene);
+    case Life::kFutile:
+      return live_futile(scene);
   }
   return {};
 }

@@ -19,9 +19,10 @@ enum class Life {
   kGangs,     // gangs that get a pod late, or too late
   kFlavors,   // flavors without nodes, under flavor fallback
   kKinds,     // operators' jobs, groups of pods, and sets that serve, are scaled and deleted (kinds_life.h)
+  kFutile,    // a JobSet whose Jobs are refused, and a set whose pods all claim the one place of a group
 };
-inline constexpr std::array kLives = {Life::kQuota, Life::kTeams,   Life::kNotReady,
-                                      Life::kGangs, Life::kFlavors, Life::kKinds};
+inline constexpr std::array kLives = {Life::kQuota,   Life::kTeams, Life::kNotReady, Life::kGangs,
+                                      Life::kFlavors, Life::kKinds, Life::kFutile};
 std::string_view to_text(Life life);
 
 // What a life is made from, and what shrinking takes away.

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "api/codec/json.h"
+#include "api/kinds/serving_types.h"
 #include "simulation/world.h"
 #include "test/simulation/queues.h"
 #include "test/support/soak.h"
@@ -330,6 +331,53 @@ TEST_CASE("pod groups: in any order of creation, failure and replacement, with m
   std::printf("figure pod groups: %d runs, %d crashes of muster, every group ended within its quota\n", runs,
               static_cast<int>(crashes));
   CHECK(crashes >= static_cast<uint64_t>(runs));
+}
+
+namespace {
+
+// Replicas that all say that they are the one pod of a group.
+json set_of_one_place(int replicas) {
+  json pod = in_group(pod_named("", 30), "one", 1);
+  pod["metadata"].erase("name");
+  pod["metadata"].erase("namespace");
+  return {{"apiVersion", kDeployments.api_version},
+          {"kind", kDeployments.kind},
+          {"metadata", {{"name", "web"}, {"namespace", "default"}}},
+          {"spec", {{"replicas", replicas}, {"template", {{"metadata", pod["metadata"]}, {"spec", pod["spec"]}}}}}};
+}
+
+}  // namespace
+
+TEST_CASE("excess pods that a controller makes again wait, and an Event has the reason") {
+  Cluster cluster(8, 3);
+  REQUIRE(cluster.world.create(set_of_one_place(20)).done());
+  cluster.world.run_for(5min);
+  INFO(cluster.world.report());
+  CHECK(cluster.within_quota());
+  CHECK(cluster.world.writes(kPods).remove == 0);
+  CHECK(cluster.world.has_event("ExcessPodsWait"));
+  CHECK(cluster.world.list(kPods).size() == 20);
+  CHECK(cluster.world.violations().empty());
+}
+
+TEST_CASE("excess pods without a controller are deleted, and ever less often where somebody makes them again") {
+  Cluster cluster(9, 3);
+  cluster.create(in_group(pod_named("first", 100'000), "one", 1));
+  cluster.world.run_for(5s);
+  int made = 0;
+  const WriteCounts before = cluster.world.writes(kPods);
+  for (int round = 0; round < 600; ++round) {
+    if (cluster.world.get(pod_key("again")).is_null()) {
+      cluster.create(in_group(pod_named("again", 100'000), "one", 1));
+      ++made;
+    }
+    cluster.world.run_for(500ms);
+  }
+  INFO(cluster.world.report());
+  CHECK(made > 5);
+  CHECK(made < 15);
+  CHECK(cluster.world.writes(kPods).remove - before.remove <= made);
+  CHECK(cluster.within_quota());
 }
 
 }  // namespace pod_groups_test
