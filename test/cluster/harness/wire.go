@@ -29,6 +29,7 @@ type Wire struct {
 	writing  int // now, and at most
 	most     int
 	counts   map[string]int
+	refused  map[string]int
 	journal  []string
 	kill     func() // ends the process that is armed; nil: no process
 	cut      bool   // nothing passes until the next Arm
@@ -63,7 +64,7 @@ func (c *Cluster) Wire(t testing.TB) *Wire {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &Wire{counts: map[string]int{}, attempts: map[string]int{}, client: &http.Client{Transport: transport}, target: target}
+	w := &Wire{counts: map[string]int{}, refused: map[string]int{}, attempts: map[string]int{}, client: &http.Client{Transport: transport}, target: target}
 	var server *httptest.Server
 	w.breakOff = func() { server.CloseClientConnections() }
 	proxy := &httputil.ReverseProxy{
@@ -195,6 +196,13 @@ func (w *Wire) Writes() map[string]int {
 	return maps.Clone(w.counts)
 }
 
+// Refused are those that the API server has not done, but for conflicts, likewise.
+func (w *Wire) Refused() map[string]int {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	return maps.Clone(w.refused)
+}
+
 // Journal is the list of writes, in order, with names.
 func (w *Wire) Journal() []string {
 	w.mutex.Lock()
@@ -253,17 +261,20 @@ func (w *Wire) isCut() bool {
 // answered is called when the API server has answered and before muster gets the answer.
 func (w *Wire) answered(response *http.Response) error {
 	request := response.Request
-	if response.StatusCode == http.StatusConflict {
-		w.mutex.Lock()
-		defer w.mutex.Unlock()
-		w.conflicts++
-	}
-	if request.Method == http.MethodGet || response.StatusCode >= http.StatusMultipleChoices {
+	if request.Method == http.MethodGet {
 		return nil
 	}
 	resource, name := target(request.URL.Path)
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
+	if response.StatusCode == http.StatusConflict {
+		w.conflicts++
+		return nil
+	}
+	if response.StatusCode >= http.StatusMultipleChoices {
+		w.refused[strings.ToLower(request.Method)+" "+resource]++
+		return nil
+	}
 	if w.cut {
 		return context.Canceled // its writer is dead
 	}
