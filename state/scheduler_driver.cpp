@@ -18,20 +18,6 @@ struct Demand {
   std::string misconfigured;
 };
 
-// The requests of a pod as a whole have precedence over the requests of its containers; Kubernetes refuses pods
-// in which they are smaller. If Kubernetes does not serve the field, it removes the field from the Jobs of a
-// JobSet, but the JobSet's own template keeps it: then the containers' requests count.
-ResourceList whole_or_containers(PodResources resources) {
-  ResourceList counted = pod_requests(resources);
-  if (!resources.pod) return counted;
-  resources.pod.reset();
-  for (const auto& [name, quantity] : pod_requests(resources)) {
-    Quantity& most = counted.try_emplace(name, quantity).first->second;
-    if (quantity > most) most = quantity;
-  }
-  return counted;
-}
-
 // muster does not count devices that a pod claims. Kueue uses this message if it does not count them either.
 constexpr std::string_view kClaimsDevices =
     "Workload uses DRA resources but the KueueDRAIntegration feature gate is not enabled";
@@ -55,12 +41,11 @@ Demand demand_of(const Workload& workload, const ClusterState& state, const Queu
   FieldErrors beyond_limits, outside_ranges;
   for (size_t i = 0; i < workload.pod_sets.size(); ++i) {
     const PodSpec& spec = *workload.pod_sets[i].pod_template.spec;
-    const PodResources resources = adjusted_resources(
-        spec, {limit_ranges, spec.runtime_class.empty() ? nullptr : state.runtime_class(spec.runtime_class)});
+    const PodResources resources = adjusted_resources(spec, defaults_for(spec, workload.meta.ns, state));
     const FieldPath path = FieldPath("spec.podSets").index(i).child("template").child("spec");
     append(beyond_limits, check_limits(resources, path));
     if (!limit_ranges.empty()) append(outside_ranges, check_limit_ranges(resources, limit_ranges, path));
-    demand.per_pod.push_back(quota_requests(whole_or_containers(resources), settings));
+    demand.per_pod.push_back(quota_requests(pod_requests(resources), settings));
   }
   if (claims_devices(workload, settings)) {
     demand.misconfigured = kClaimsDevices;
@@ -143,6 +128,7 @@ void SchedulerDriver::put(const TypedObject& object, const ClusterState& state, 
                  [&](const AdmissionCheckPtr& check) { scheduler_->put(check); },
                  [&](const PriorityClassPtr& priority_class) { scheduler_->put(priority_class); },
                  [&](const LimitRangePtr& limit_range) { put_workloads_of(limit_range->meta.ns, state, now); },
+                 [&](const RuntimeClassPtr& runtime) { put_workloads_with(runtime->meta.name, state, now); },
                  [&](const PlainObjectPtr& plain) {
                    if (plain->type->kind == kNamespaces.kind)
                      scheduler_->put_namespace(plain->meta.name, plain->meta.labels);
@@ -170,6 +156,7 @@ void SchedulerDriver::remove(const TypedObject& object, const ClusterState& stat
                    if (!priority_class->for_pods) scheduler_->remove_workload_priority_class(meta.name);
                  },
                  [&](const LimitRangePtr&) { put_workloads_of(meta.ns, state, now); },
+                 [&](const RuntimeClassPtr&) { put_workloads_with(meta.name, state, now); },
                  [&](const PlainObjectPtr& plain) {
                    if (plain->type->kind == kNamespaces.kind) scheduler_->remove_namespace(meta.name);
                  },
@@ -243,6 +230,17 @@ void SchedulerDriver::put_workloads_of(std::string_view ns, const ClusterState& 
   for (const WorkloadPtr& workload : state.workloads_in(ns)) {
     if (asks_for_quota(*workload)) put_workload(workload, state, now);
   }
+}
+
+// The overhead of their pods has changed.
+void SchedulerDriver::put_workloads_with(std::string_view runtime_class, const ClusterState& state, Now now) {
+  const auto names_it = [&](const PodSet& pod_set) { return pod_set.pod_template.spec->runtime_class == runtime_class; };
+  for (const TypedObject* object : state.select(kWorkloads, [&](const TypedObject& candidate) {
+         const Workload& workload = *std::get<WorkloadPtr>(candidate);
+         return asks_for_quota(workload) &&
+                std::any_of(workload.pod_sets.begin(), workload.pod_sets.end(), names_it);
+       }))
+    put_workload(std::get<WorkloadPtr>(*object), state, now);
 }
 
 // A resource has quota now, and earlier requests of it could share the id of many names.

@@ -94,6 +94,7 @@ class SchedulerDriver {
 
  private:
   void put_workload(const WorkloadPtr& workload, const ClusterState& state, Now now);
+  void put_workloads_with(std::string_view runtime_class, const ClusterState& state, Now now);
   void put_workloads_of(std::string_view ns, const ClusterState& state, Now now);
   void put_after_late_names(const ClusterState& state, Now now);
   struct Unpersisted {

@@ -33,7 +33,7 @@ std::string pod_sets_of(const jobs::QueuedJob& job, const QueueSettings& setting
   std::vector<TableRow> rows = {{"POD SET", "PODS", "EACH REQUESTS", "IN ALL"}};
   for (const PodSet& pod_set : job.pod_set_shapes(settings.rules)) {
     const Requests each =
-        state::quota_requests(state::pod_requests(state::adjusted_resources(*pod_set.pod_template.spec, {})), settings);
+        state::quota_requests(pod_requests(adjusted_resources(*pod_set.pod_template.spec, {})), settings);
     rows.push_back(
         {pod_set.name, std::to_string(pod_set.count), text_of(each), text_of(multiply(each, pod_set.count))});
   }

@@ -18,12 +18,14 @@
 namespace muster::reconcilers {
 namespace {
 
-// What the containers of all pods request, and how many pods there are: of the pod sets with these names, or of all.
-Requests requests_of(const std::vector<PodSet>& pod_sets, const std::vector<std::string>& names = {}) {
+// What all pods request, and how many pods there are: of the pod sets with these names, or of all.
+Requests requests_of(const JobContext& context, const std::vector<PodSet>& pod_sets,
+                     const std::vector<std::string>& names = {}) {
   Requests sum;
   for (const PodSet& pod_set : pod_sets) {
     if (!names.empty() && std::find(names.begin(), names.end(), pod_set.name) == names.end()) continue;
-    Requests of_pod = to_requests(state::pod_requests(state::adjusted_resources(*pod_set.pod_template.spec, {})));
+    Requests of_pod =
+        to_requests(state::pod_requests_in(*pod_set.pod_template.spec, context.job.meta().ns, context.state));
     of_pod["pods"] = 1;
     muster::add(sum, multiply(of_pod, pod_set.count));
   }
@@ -68,10 +70,10 @@ bool has_room(const JobContext& context, const jobs::QueuedJob& child, const job
   if (owned == nullptr || !child.readable()) return false;
   const std::vector<jobs::QueuedJob> older = older_siblings(context, child.meta(), parent, owned);
   if (older.size() > kMostSiblings) return false;
-  Requests sum = requests_of(child.pod_set_shapes(context.queues().rules));
+  Requests sum = requests_of(context, child.pod_set_shapes(context.queues().rules));
   for (const jobs::QueuedJob& sibling : older)
-    muster::add(sum, requests_of(sibling.pod_set_shapes(context.queues().rules)));
-  return fits(sum, multiply(requests_of(pod_sets, owned->pod_sets), owned->times));
+    muster::add(sum, requests_of(context, sibling.pod_set_shapes(context.queues().rules)));
+  return fits(sum, multiply(requests_of(context, pod_sets, owned->pod_sets), owned->times));
 }
 
 bool is_part_of_jobset(const JobContext& context, const jobs::QueuedJob& child, std::string_view jobset_name,

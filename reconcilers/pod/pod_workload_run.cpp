@@ -37,12 +37,10 @@ void mark(const PodContext& context, const QueuedPod& pod, const std::string& re
 }
 
 ResourceList needs(const PodContext& context, const PodSpec& spec) {
-  const state::ResourceDefaults defaults{.limit_ranges = context.job.state.limit_ranges_in(context.group.meta.ns),
-                                         .runtime_class = context.job.state.runtime_class(spec.runtime_class)};
-  return state::pod_requests(state::adjusted_resources(spec, defaults));
+  return state::pod_requests_in(spec, context.group.meta.ns, context.job.state);
 }
 
-// The resource of which the pod requests more than the quota counts for a pod of its pod set; empty: none.
+// What the pod requests more of than the quota counts for a pod of its pod set; empty: none.
 std::string exceeds(const PodContext& context, const QueuedPod& pod, const PodSet& pod_set) {
   const ResourceList counted = needs(context, *pod_set.pod_template.spec);
   for (const auto& [name, amount] : needs(context, *pod.spec)) {
@@ -50,6 +48,8 @@ std::string exceeds(const PodContext& context, const QueuedPod& pod, const PodSe
     const Quantity limit = found == counted.end() ? Quantity() : found->second;
     if (limit < amount) return name + ": it asks for " + amount.text() + ", and " + limit.text() + " is counted";
   }
+  if (pod.spec->resource_claims && !pod_set.pod_template.spec->resource_claims)
+    return "resourceClaims: it claims devices, and none are counted";
   return "";
 }
 

@@ -8,6 +8,7 @@
 #include "api/kinds/serving_types.h"
 #include "api/meta/constants.h"
 #include "api/meta/names.h"
+#include "api/pods/pod_requests.h"
 #include "base/whole_number.h"
 #include "jobs/pod/pod_group.h"
 #include "reconcilers/job/job_workload_make.h"
@@ -135,7 +136,10 @@ bool asks_the_same(const ServingContext& context, const Workload& workload) {
       wanted.begin(), wanted.end(), workload.pod_sets.begin(), [](const DescribedPodSet& a, const PodSet& b) {
         const PodSpecPtr &one = a.pod_template.spec, &other = b.pod_template.spec;
         if (one == nullptr || other == nullptr || one == other) return one == other;
-        return one->text == other->text || shape_hash(json::parse(one->text)) == shape_hash(json::parse(other->text));
+        if (one->text == other->text) return true;
+        // The hash has requests, and in a template a limit can stand for one.
+        return shape_hash(json::parse(one->text)) == shape_hash(json::parse(other->text)) &&
+               pod_requests(adjusted_resources(*one, {})) == pod_requests(adjusted_resources(*other, {}));
       });
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "api/typed_object.h"
-#include "state/pod_requests.h"
+#include "api/pods/pod_requests.h"
 
 namespace muster::simulation {
 namespace {
@@ -28,7 +28,7 @@ Requests requests_of(const Workload& workload) {
   Requests sum;
   for (const PodSet& pod_set : workload.pod_sets) {
     const PodSpec& spec = *pod_set.pod_template.spec;
-    add(sum, multiply(to_requests(state::pod_requests(state::adjusted_resources(spec, {}))), pod_set.count));
+    add(sum, multiply(to_requests(pod_requests(adjusted_resources(spec, {}))), pod_set.count));
     add(sum, {{"pods", pod_set.count}});
   }
   return sum;

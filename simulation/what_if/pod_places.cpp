@@ -121,9 +121,7 @@ const PodPlaces::Sort& PodPlaces::sort_of(const Workload& workload, size_t pod_s
   sort = std::make_unique<Sort>(Sort{.spec = spec});
   choose_nodes(*sort, flavors_of(assignment));
   if (!sort->limited) return *sort;
-  const RuntimeClass* runtime = spec->runtime_class.empty() ? nullptr : state_.runtime_class(spec->runtime_class);
-  Requests requests = to_requests(
-      state::pod_requests(state::adjusted_resources(*spec, {state_.limit_ranges_in(workload.meta.ns), runtime})));
+  Requests requests = to_requests(state::pod_requests_in(*spec, workload.meta.ns, state_));
   requests[std::string(kPodsResource)] = 1;
   for (const auto& [name, amount] : requests) {
     if (amount <= 0) continue;

@@ -7,7 +7,7 @@
 #include "api/meta/constants.h"
 #include "api/pods/pod_phase.h"
 #include "simulation/what_if/scenario_build.h"
-#include "state/pod_requests.h"
+#include "api/pods/pod_requests.h"
 
 namespace muster::what_if {
 namespace {
@@ -29,7 +29,7 @@ bool is_queued(const json& pod) {
 
 Requests requests_of(const json& pod) {
   const PodSpec spec(object_at(pod, {"spec"}));
-  Requests requests = to_requests(state::pod_requests(state::adjusted_resources(spec, {})));
+  Requests requests = to_requests(pod_requests(adjusted_resources(spec, {})));
   requests[std::string(kPodsResource)] = 1;
   return requests;
 }

@@ -9,7 +9,7 @@
 #include "scheduler/eligibility.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/views/listing.h"
-#include "state/pod_requests.h"
+#include "api/pods/pod_requests.h"
 #include "test/support/vectors.h"
 
 namespace pending_workloads_vectors_test {
@@ -31,7 +31,7 @@ class Replay {
       const WorkloadPtr workload = read_workload(item);
       std::vector<Requests> requests;
       for (const PodSet& pod_set : workload->pod_sets)
-        requests.push_back(to_requests(state::pod_requests(state::adjusted_resources(*pod_set.pod_template.spec, {}))));
+        requests.push_back(to_requests(pod_requests(adjusted_resources(*pod_set.pod_template.spec, {}))));
       scheduler_.put(workload, requests, now_);
     }
     scheduler_.follow(now_);

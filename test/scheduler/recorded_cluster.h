@@ -15,7 +15,7 @@
 
 #include "scheduler/eligibility.h"
 #include "scheduler/scheduler.h"
-#include "state/pod_requests.h"
+#include "api/pods/pod_requests.h"
 #include "test/scheduler/scheduler_fixture.h"
 
 namespace muster::test {
@@ -103,7 +103,7 @@ inline void RecordedCluster::put(RecordedJob& job, Now now) {
   const WorkloadPtr workload = read_workload(job.object);
   std::vector<Requests> requests;
   for (const PodSet& pod_set : workload->pod_sets)
-    requests.push_back(to_requests(state::pod_requests(state::adjusted_resources(*pod_set.pod_template.spec, {}))));
+    requests.push_back(to_requests(pod_requests(adjusted_resources(*pod_set.pod_template.spec, {}))));
   scheduler_.put(workload, requests, now);
   if (workload->admitted()) ran_.insert(name_of(workload));
 }

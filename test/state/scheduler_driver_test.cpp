@@ -91,6 +91,34 @@ TEST_CASE("scheduler driver: containers count where the pod as a whole claims to
   }
 }
 
+TEST_CASE("scheduler driver: a changed RuntimeClass or LimitRange counts for the Workloads that wait") {
+  Deciding cluster;
+  const auto admitted = [&](const char* name) {
+    cluster.decide();
+    return cluster.decision<scheduler::Admitted>(name) != nullptr;
+  };
+  const auto overhead = [](const char* cpu) { return json{{"overhead", {{"podFixed", {{"cpu", cpu}}}}}}; };
+  const json container = {{"name", "c"}, {"resources", {{"requests", {{"cpu", "2"}}}}}};
+  cluster.put(kRuntimeClasses, "kata", overhead("9"));
+  cluster.put(kWorkloads, "kata",
+              workload_of(1, {{"spec", {{"runtimeClassName", "kata"}, {"containers", {container}}}}}));
+  CHECK_FALSE(admitted("kata"));
+  cluster.put(kRuntimeClasses, "other", overhead("1"));
+  CHECK_FALSE(admitted("kata"));
+  cluster.put(kRuntimeClasses, "kata", overhead("1"));
+  CHECK(admitted("kata"));
+  cluster.remove(kWorkloads, "kata");
+
+  const auto range = [](const char* cpu) {
+    return json{{"spec", {{"limits", {{{"type", "Container"}, {"defaultRequest", {{"cpu", cpu}}}}}}}}};
+  };
+  cluster.put(kLimitRanges, "range", range("11"));
+  cluster.put(kWorkloads, "bare", workload_of(1, {{"spec", {{"containers", {{{"name", "c"}}}}}}}));
+  CHECK_FALSE(admitted("bare"));
+  cluster.put(kLimitRanges, "range", range("10"));
+  CHECK(admitted("bare"));
+}
+
 TEST_CASE("scheduler driver: a user who requests thousands of resources takes no memory for their names") {
   Deciding cluster;
   const auto put = [&](const std::string& name, const json& requests) {
