@@ -3,6 +3,7 @@
 // Source: Kueue, pkg/controller/jobframework.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -82,8 +83,10 @@ class QueuedJob {
 
 // Of a pod set as a Workload stores it: what its pods had before any start.
 PodSetInfo info_of_pod_set(const PodSet& pod_set);
-// Whether two specs have the same containers and init containers. Those of `job` are
-// compared as a Workload would have them.
-bool same_containers(const PodSpecPtr& job, const PodSpecPtr& workload);
+// The fields of a PodSpec that decide what quota counts.
+inline constexpr std::array kChargedFields = {"initContainers", "containers",     "resources",
+                                              "resourceClaims", "overhead", "runtimeClassName"};
+// Whether two specs are the same in these fields. Those of `job` are compared as a Workload would have them.
+bool same_charged_fields(const PodSpecPtr& job, const PodSpecPtr& workload);
 
 }  // namespace muster::jobs

@@ -107,9 +107,14 @@ json topology_request(json request, const PodTemplate& pod_template, bool with_l
   return request;
 }
 
-json list_of(const json& pod_spec, std::string_view key) {
-  const json& list = array_at(pod_spec, {key});
-  return list.empty() ? json() : list;
+// The fields of a PodSpec that say what quota counts.
+json charged_of(const json& pod_spec) {
+  json charged = json::object();
+  for (const char* key : kChargedFields) {
+    const auto found = pod_spec.find(key);
+    if (found != pod_spec.end()) charged[key] = *found;
+  }
+  return charged;
 }
 
 }  // namespace
@@ -137,16 +142,12 @@ PodSetInfo info_of_pod_set(const PodSet& pod_set) {
   return info;
 }
 
-bool same_containers(const PodSpecPtr& job, const PodSpecPtr& workload) {
+bool same_charged_fields(const PodSpecPtr& job, const PodSpecPtr& workload) {
   // Equal specs are the same object (state/template_pool.h), unless a start has changed one of them.
   if (job == workload && !may_repeat_variables(*job)) return true;
   json wanted = json::parse(job->text);
   sanitize(wanted);
-  const json present = json::parse(workload->text);
-  for (const char* key : {"containers", "initContainers"}) {
-    if (!same_in_typed_api(list_of(wanted, key), list_of(present, key))) return false;
-  }
-  return true;
+  return same_in_typed_api(charged_of(wanted), charged_of(json::parse(workload->text)));
 }
 
 }  // namespace muster::jobs

@@ -77,7 +77,7 @@ bool same_shape(const PodSet& wanted, const PodSet& present, const std::vector<T
   if (wanted.count != present.count || wanted.min_count != present.min_count) return false;
   const PodSpecPtr& spec = present.pod_template.spec;
   if (tolerations != nullptr && wanted.pod_template.spec->tolerations != *tolerations) return false;
-  return jobs::same_containers(wanted.pod_template.spec, spec);
+  return jobs::same_charged_fields(wanted.pod_template.spec, spec);
 }
 
 // `tolerations`: also compare them, with these of each pod set.

@@ -61,16 +61,20 @@ std::string difference_of_specs(const std::string& field, const PodSpec& here, c
   json mine = filled(here), wanted = filled(of_job);
   drop_empty(mine);
   drop_empty(wanted);
-  for (const char* key : {"initContainers", "containers", "tolerations"}) {
-    const json left = mine.value(key, json::array()), right = wanted.value(key, json::array());
+  const auto difference = [&](const char* key) -> std::string {
+    const auto part = [&](const json& spec) { return spec.contains(key) ? json{{key, spec[key]}} : json::object(); };
+    const json left = part(mine), right = part(wanted);
     const json steps = json::diff(left, right);
-    if (steps.empty()) continue;
+    if (steps.empty()) return "";
     const std::string pointer = steps[0]["path"];
     const json::json_pointer at(pointer);
-    const auto value_at = [&](const json& list) { return list.contains(at) ? list.at(at) : json(); };
-    return told(field + "." + key + path_of_pointer(pointer), value_at(left), value_at(right));
+    const auto value_at = [&](const json& object) { return object.contains(at) ? object.at(at) : json(); };
+    return told(field + path_of_pointer(pointer), value_at(left), value_at(right));
+  };
+  for (const char* key : jobs::kChargedFields) {
+    if (std::string found = difference(key); !found.empty()) return found;
   }
-  return "";
+  return difference("tolerations");
 }
 
 std::string difference_of_pod_sets(const std::string& field, const PodSet& here, const PodSet& of_job) {

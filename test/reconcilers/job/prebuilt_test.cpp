@@ -35,6 +35,12 @@ json written_workload(const json& container_patch = json::object(), int count = 
   return workload;
 }
 
+json with_spec(const json& spec_patch) {
+  json workload = written_workload();
+  workload["spec"]["podSets"][0]["template"]["spec"].merge_patch(spec_patch);
+  return workload;
+}
+
 JobCluster cluster_with(const json& workload) {
   JobCluster cluster;
   cluster.put(kJobs, "train", stored_job());
@@ -64,6 +70,11 @@ TEST_CASE("prebuilt: one that does not suit is told on the job with the field th
        "spec.podSets[0].template.spec.containers[0].image is \"other\", and the job's is \"registry.example/train\""},
       {written_workload({{"imagePullPolicy", "Never"}}), "containers[0].imagePullPolicy is \"Never\""},
       {written_workload({{"terminationMessagePolicy", "FallbackToLogsOnError"}}), "terminationMessagePolicy"},
+      {with_spec({{"resources", {{"requests", {{"cpu", "64"}}}}}}),
+       "spec.podSets[0].template.spec.resources is {\"requests\":{\"cpu\":\"64\"}}, and the job's is not set"},
+      {with_spec({{"overhead", {{"cpu", "1"}}}}), "spec.overhead is {\"cpu\":\"1\"}"},
+      {with_spec({{"runtimeClassName", "kata"}}), "spec.runtimeClassName is \"kata\", and the job's is not set"},
+      {with_spec({{"resourceClaims", {{{"name", "gpu"}}}}}), "spec.resourceClaims is [{\"name\":\"gpu\"}]"},
   };
   for (const Row& row : rows) {
     CAPTURE(std::string(row.field));
@@ -73,6 +84,33 @@ TEST_CASE("prebuilt: one that does not suit is told on the job with the field th
     const std::string note = cluster.note_of("PrebuiltWorkloadOutOfSync");
     INFO(note);
     CHECK(note.find(row.field) != std::string::npos);
+  }
+}
+
+TEST_CASE("prebuilt: what the pods of the job cost and the Workload leaves out does not suit") {
+  const std::pair<json, const char*> rows[] = {
+      {{{"resources", {{"limits", {{"cpu", "64"}}}}}},
+       "spec.podSets[0].template.spec.resources is not set, and the job's is {\"limits\":{\"cpu\":\"64\"}}"},
+      {{{"resourceClaims", {{{"name", "gpu"}}}}}, "spec.resourceClaims is not set"},
+      {{{"overhead", {{"cpu", "64"}}}}, "spec.overhead is not set"},
+      {{{"runtimeClassName", "kata"}}, "spec.runtimeClassName is not set, and the job's is \"kata\""},
+  };
+  for (const auto& [spec, field] : rows) {
+    CAPTURE(std::string(field));
+    json job = stored_job();
+    job["spec"]["template"]["spec"].merge_patch(spec);
+    JobCluster cluster;
+    cluster.put(kJobs, "train", job);
+    cluster.put(kWorkloads, "mine", written_workload());
+    cluster.settle(kJob);
+    CHECK(cluster.state.workload("team-a", "mine")->finished());
+    CHECK(cluster.note_of("PrebuiltWorkloadOutOfSync").find(field) != std::string::npos);
+    // The same in both suits, whichever way the amounts are written.
+    JobCluster suited;
+    suited.put(kJobs, "train", job);
+    suited.put(kWorkloads, "mine", with_spec(spec));
+    suited.settle(kJob);
+    CHECK_FALSE(suited.state.workload("team-a", "mine")->finished());
   }
 }
 
