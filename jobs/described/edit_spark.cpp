@@ -1,5 +1,6 @@
 // SparkApplication: labels, annotations, node selectors and tolerations are fields of `driver` and `executor`.
-// Gates are in their pod templates; a start creates a missing template.
+// Gates are in their pod templates; a start creates a missing template. The application's node selector becomes that of
+// both roles, because the operator accepts only one of the two.
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
@@ -60,7 +61,7 @@ Result<json> start(const DescribedJob& job, const std::vector<PodSetInfo>& infos
     const json& role = kept[kRoles[i]];
     const PodSetInfo before = written(role);
     PodSetInfo after = before;
-    if (!global.empty()) after.node_selector = global;
+    for (const auto& [label, value] : global) after.node_selector.try_emplace(label, value);
     if (auto merged = merge(after, infos[i]); !merged) return fail(merged.error().message);
     std::erase(after.scheduling_gates, kElasticJobGate);
     json edited = role_patch(template_patch(before, after));

@@ -1,14 +1,12 @@
-// SparkApplication: the pods of the driver and the executors are made of fields of their own, `driver` and `executor`;
-// of their pod templates only the metadata is used.
+// SparkApplication: the pods of the driver and the executors are made of fields of their own, `driver` and `executor`,
+// and of their pod templates, of which the metadata and what quota counts is read.
 // Source: Spark operator, v1beta2, as facts.
-#include <algorithm>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "api/codec/json.h"
 #include "api/kinds/hooks/hooks.h"
-#include "api/meta/quantity.h"
+#include "api/kinds/hooks/spark_resources.h"
 
 namespace muster {
 namespace {
@@ -17,53 +15,38 @@ using nlohmann::json;
 
 constexpr const char* kRoles[] = {"driver", "executor"};
 
-// Converts a size in Java's form, "512m" or "2gb", to Kubernetes' form. A size in Kubernetes' form ("1Gi") does
-// not change.
-Result<Quantity> parse_memory(std::string_view text) {
-  std::string_view number = text;
-  if (number.ends_with('b')) number.remove_suffix(1);
-  const size_t unit = std::string_view("kmgt").find(number.empty() ? '?' : number.back());
-  if (unit != std::string_view::npos) {
-    number.remove_suffix(1);
-    return Quantity::parse(std::string(number) + std::string("KMGT").substr(unit, 1) + "i");
-  }
-  const auto quantity = Quantity::parse(text);
-  const bool is_decimal = !text.empty() && std::string_view("KMGTPEeE").find(text.back()) != std::string_view::npos;
-  if (quantity.ok() && is_decimal) return fail("is no size of memory");
-  return quantity;
+std::string container_name(std::string_view role) {
+  return "spark-kubernetes-" + std::string(role);
 }
 
-// Puts a field of the role into the container's resources; a wrong value makes the job unreadable.
-void put_amount(const json& role, const char* field, bool memory, json& amounts, DescribedJob& job) {
-  const std::string_view text = string_at(role, {field});
-  if (text.empty()) return;
-  const auto quantity = memory ? parse_memory(text) : Quantity::parse(text);
-  if (quantity.ok()) {
-    amounts[memory ? "memory" : "cpu"] = quantity->text();
-    return;
+// Spark's own container in the pod template: the one with its name, or the first; nullptr: there is none.
+const json* main_in_template(const json& containers, std::string_view role) {
+  for (const json& container : containers) {
+    if (string_at(container, {"name"}) == container_name(role)) return &container;
   }
-  const std::string_view name = field;
-  job.unreadable = "failed to parse " + std::string(memory ? "memory" : "CPU") +
-                   (name.ends_with("Limit") ? " limits " : " requests ") + std::string(text) + ": " +
-                   quantity.error().message;
+  return containers.empty() ? nullptr : &containers.front();
 }
 
-json main_container(const json& role, const char* name, const json& volumes, DescribedJob& job) {
-  json requests = json::object(), limits = json::object();
-  put_amount(role, "coreRequest", false, requests, job);
-  put_amount(role, "memory", true, requests, job);
-  put_amount(role, "coreLimit", false, limits, job);
-  put_amount(role, "memoryLimit", true, limits, job);
-  const json& gpu = object_at(role, {"gpu"});
-  const int64_t gpus = int_at(gpu, {"quantity"}).value_or(0);
-  if (gpus > 0 && !string_at(gpu, {"name"}).empty())
-    limits[std::string(string_at(gpu, {"name"}))] = Quantity::of(gpus).text();
-  json container = {{"name", "spark-kubernetes-" + std::string(name)}, {"resources", json::object()}};
-  if (!requests.empty()) container["resources"]["requests"] = std::move(requests);
-  if (!limits.empty()) container["resources"]["limits"] = std::move(limits);
+// Spark sets CPU, memory and devices, and keeps what else its container in the pod template has.
+json main_container(const SparkRole& role, std::string_view name, const json& volumes, DescribedJob& job) {
+  ResourceRequirements made;
+  if (auto resources = role.resources(); resources.ok())
+    made = *std::move(resources);
+  else
+    job.unreadable = "spec." + std::string(name) + ": " + resources.error().message;
+  if (const json* given = main_in_template(array_at(role.fields(), {"template", "spec", "containers"}), name)) {
+    ResourceList requests = read_resource_list(object_at(*given, {"resources", "requests"}));
+    ResourceList limits = read_resource_list(object_at(*given, {"resources", "limits"}));
+    limits.erase("memory");
+    made.requests.merge(requests);
+    made.limits.merge(limits);
+  }
+  json container = {{"name", container_name(name)}, {"resources", json::object()}};
+  if (!made.requests.empty()) container["resources"]["requests"] = to_json(made.requests);
+  if (!made.limits.empty()) container["resources"]["limits"] = to_json(made.limits);
   std::set<std::string_view> there;
   for (const json& volume : volumes) there.insert(string_at(volume, {"name"}));
-  for (const json& mount : array_at(role, {"volumeMounts"})) {
+  for (const json& mount : array_at(role.fields(), {"volumeMounts"})) {
     if (there.contains(string_at(mount, {"name"}))) container["volumeMounts"].push_back(mount);
   }
   return container;
@@ -98,18 +81,46 @@ json metadata_of(const json& role) {
   return metadata;
 }
 
-json pod_template_of(const json& spec, const char* name, DescribedJob& job) {
-  const json& role = object_at(spec, {name});
-  json volumes = volumes_of(spec, role);
-  json pod = {{"containers", json::array({main_container(role, name, volumes, job)})}};
-  add_sidecars(role, pod["containers"]);
-  for (const char* field : {"nodeSelector", "tolerations", "affinity", "priorityClassName", "initContainers"}) {
-    const json* value = find_path(role, {field});
-    const bool empty = value == nullptr || value->is_null() || (value->is_structured() && value->empty());
-    if (!empty) pod[field] = *value;
+bool says_something(const json& value) {
+  return !value.is_null() && !(value.is_structured() && value.empty());
+}
+
+// What the pod template adds to what quota counts.
+void add_template(const json& role, std::string_view name, json& pod) {
+  const json& given = object_at(role, {"template", "spec"});
+  const json& containers = array_at(given, {"containers"});
+  const json* main = main_in_template(containers, name);
+  for (const json& container : containers) {
+    if (&container != main) pod["containers"].push_back(container);
   }
+  for (const json& container : array_at(given, {"initContainers"})) pod["initContainers"].push_back(container);
+  for (const char* field : {"resources", "resourceClaims", "overhead", "runtimeClassName"}) {
+    const json* value = find_path(given, {field});
+    if (value != nullptr && says_something(*value)) pod[field] = *value;
+  }
+}
+
+// A role has the application's node selector too, and its own has precedence.
+json node_selector_of(const json& spec, const json& role) {
+  json selector = object_at(spec, {"nodeSelector"});
+  selector.update(object_at(role, {"nodeSelector"}));
+  return selector;
+}
+
+json pod_template_of(const json& spec, const char* name, DescribedJob& job) {
+  const SparkRole role(spec, name);
+  json volumes = volumes_of(spec, role.fields());
+  json pod = {{"containers", json::array({main_container(role, name, volumes, job)})}};
+  for (const char* field : {"tolerations", "affinity", "priorityClassName", "initContainers"}) {
+    const json* value = find_path(role.fields(), {field});
+    if (value != nullptr && says_something(*value)) pod[field] = *value;
+  }
+  if (json selector = node_selector_of(spec, role.fields()); !selector.empty())
+    pod["nodeSelector"] = std::move(selector);
+  add_template(role.fields(), name, pod);
+  add_sidecars(role.fields(), pod["containers"]);
   if (!volumes.empty()) pod["volumes"] = std::move(volumes);
-  return {{"metadata", metadata_of(role)}, {"spec", std::move(pod)}};
+  return {{"metadata", metadata_of(role.fields())}, {"spec", std::move(pod)}};
 }
 
 // The fields that a start and a stop edit.
@@ -128,20 +139,9 @@ json kept_of(const json& spec) {
   return kept;
 }
 
-int32_t executors_of(const json& spec) {
-  static const PodSetSource source = {.path = {},
-                                      .each = false,
-                                      .name = {},
-                                      .name_path = {},
-                                      .pod_template = {},
-                                      .when = {},
-                                      .counts = {{.path = *ValuePath::parse("instances"), .absent = 0}}};
-  return count_of(source, object_at(spec, {"executor"}));
-}
-
 void read(const json& object, DescribedJob& job) {
   const json& spec = object_at(object, {"spec"});
-  const int32_t executors = executors_of(spec);
+  const int32_t executors = SparkRole(spec, kRoles[1]).instances();
   for (const char* name : kRoles) {
     const bool is_driver = name == kRoles[0];
     if (object_at(spec, {name}).empty()) {
