@@ -40,11 +40,14 @@ std::vector<ResourceAmount> FlavorAssigner::requests_of(size_t pod_set, int32_t 
   std::vector<ResourceAmount> requests = workload_.pod_sets[pod_set].per_pod;
   for (ResourceAmount& request : requests) request.amount = saturating_multiply(request.amount, count);
   if (!queue_.covers_pods) return requests;
-  std::erase_if(requests, [&](const ResourceAmount& request) { return request.resource == state_.pods; });
   const auto at = std::find_if(requests.begin(), requests.end(), [&](const ResourceAmount& request) {
-    return state_.names.visiting_order(request.resource) > state_.names.visiting_order(state_.pods);
+    return state_.names.visiting_order(request.resource) >= state_.names.visiting_order(state_.pods);
   });
-  requests.insert(at, {state_.pods, count});
+  // No webhook lets a pod request a resource of this name. What does it anyway counts too.
+  if (at != requests.end() && at->resource == state_.pods)
+    at->amount = saturating_add(at->amount, count);
+  else
+    requests.insert(at, {state_.pods, count});
   return requests;
 }
 

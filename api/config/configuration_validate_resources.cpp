@@ -12,6 +12,12 @@ namespace {
 
 using nlohmann::json;
 
+// The number of pods, which quota counts under this name.
+void refuse_pods(const FieldPath& path, std::string_view resource, FieldErrors& errors) {
+  if (resource == "pods")
+    errors.push_back(invalid(path, resource, "the key is reserved for internal kueue use: it is the number of pods"));
+}
+
 void validate_transformations(const json& resources, FieldErrors& errors) {
   const FieldPath path = FieldPath("resources").child("transformations");
   std::set<std::string> inputs;
@@ -25,6 +31,10 @@ void validate_transformations(const json& resources, FieldErrors& errors) {
     if (!inputs.insert(input.get<std::string>()).second) {
       errors.push_back(duplicate(path.index(i).child("input"), input));
     }
+    refuse_pods(path.index(i).child("input"), string_at(transformations[i], {"input"}), errors);
+    refuse_pods(path.index(i).child("multiplyBy"), string_at(transformations[i], {"multiplyBy"}), errors);
+    for (const auto& [output, factor] : object_at(transformations[i], {"outputs"}).items())
+      refuse_pods(path.index(i).child("outputs").key(output), output, errors);
   }
 }
 
@@ -132,6 +142,7 @@ void check_mapping(const json& mapping, const FieldPath& path, DeviceClasses& cl
   constexpr size_t kMostClasses = 8;
   const auto& name = mapping.at("name").get_ref<const std::string&>();
   check_resource_name(path.child("name"), name, errors);
+  refuse_pods(path.child("name"), name, errors);
   const json& device_classes = array_at(mapping, {"deviceClassNames"});
   const FieldPath classes_path = path.child("deviceClassNames");
   if (device_classes.empty()) errors.push_back(required(classes_path, "at least one device class name is required"));

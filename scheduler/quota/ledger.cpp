@@ -5,6 +5,14 @@
 #include "api/requests.h"
 
 namespace muster::scheduler {
+namespace {
+
+int64_t saturated(WideAmount amount) {
+  return static_cast<int64_t>(
+      std::clamp<WideAmount>(amount, std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()));
+}
+
+}  // namespace
 
 void add_amount(Amounts& amounts, QuotaId quota, int64_t amount) {
   const auto at = std::lower_bound(amounts.begin(), amounts.end(), quota,
@@ -25,8 +33,16 @@ Ledger::Simulation::~Simulation() {
 }
 
 // lendingLimit (KEP-1224): the part of its quota that no other node can use.
-int64_t Ledger::Cell::kept() const {
-  return lending == kUnlimited ? 0 : std::max<int64_t>(0, saturating_subtract(subtree, lending));
+WideAmount Ledger::Cell::kept() const {
+  return lending == kUnlimited ? 0 : std::max<WideAmount>(0, subtree - lending);
+}
+
+int64_t Ledger::usage(NodeId node, QuotaId quota) const {
+  return saturated(cell(node, quota).usage);
+}
+
+int64_t Ledger::subtree_quota(NodeId node, QuotaId quota) const {
+  return saturated(cell(node, quota).subtree);
 }
 
 NodeId Ledger::cohort(std::string_view name) const {
@@ -70,37 +86,41 @@ Ledger::Cell& Ledger::own_cell(NodeId node, QuotaId quota) {
 
 // The quota that the node keeps (lendingLimit) plus the part of its parent's quota within borrowingLimit. Negative when
 // the node, or a node above it, exceeds its quota: debts of other nodes count (KEP-79).
-int64_t Ledger::debt_or_available(NodeId node, QuotaId quota) const {
+WideAmount Ledger::debt_or_available(NodeId node, QuotaId quota) const {
   const Cell& own = cell(node, quota);
   const NodeId up = nodes_[node].parent;
-  if (up == kNoNode) return saturating_subtract(own.subtree, own.usage);
-  int64_t from_parent = debt_or_available(up, quota);
-  const int64_t kept = own.kept();
+  if (up == kNoNode) return own.subtree - own.usage;
+  WideAmount from_parent = debt_or_available(up, quota);
+  const WideAmount kept = own.kept();
   if (own.borrowing != kUnlimited) {
-    const int64_t stored = saturating_subtract(own.subtree, kept);
-    const int64_t taken = std::max<int64_t>(0, saturating_subtract(own.usage, kept));
-    from_parent = std::min(from_parent, saturating_add(saturating_subtract(stored, taken), own.borrowing));
+    const WideAmount stored = own.subtree - kept;
+    const WideAmount taken = std::max<WideAmount>(0, own.usage - kept);
+    from_parent = std::min(from_parent, stored - taken + own.borrowing);
   }
-  return saturating_add(std::max<int64_t>(0, saturating_subtract(kept, own.usage)), from_parent);
+  return std::max<WideAmount>(0, kept - own.usage) + from_parent;
 }
 
 // A debt counts as no quota.
 int64_t Ledger::available(NodeId queue, QuotaId quota) const {
-  return std::max<int64_t>(0, debt_or_available(queue, quota));
+  return saturated(std::max<WideAmount>(0, debt_or_available(queue, quota)));
 }
 
 // A request for more cannot be met by any release: reason ExceedsMaxQuota.
 int64_t Ledger::potential(NodeId node, QuotaId quota) const {
+  return saturated(wide_potential(node, quota));
+}
+
+WideAmount Ledger::wide_potential(NodeId node, QuotaId quota) const {
   const Cell& own = cell(node, quota);
   const NodeId up = nodes_[node].parent;
   if (up == kNoNode) return own.subtree;
-  const int64_t all = saturating_add(own.kept(), potential(up, quota));
-  return own.borrowing == kUnlimited ? all : std::min(all, saturating_add(own.subtree, own.borrowing));
+  const WideAmount all = own.kept() + wide_potential(up, quota);
+  return own.borrowing == kUnlimited ? all : std::min(all, own.subtree + own.borrowing);
 }
 
 int64_t Ledger::local_available(NodeId node, QuotaId quota) const {
   const Cell& own = cell(node, quota);
-  return std::max<int64_t>(0, saturating_subtract(own.kept(), own.usage));
+  return saturated(std::max<WideAmount>(0, own.kept() - own.usage));
 }
 
 bool Ledger::fits(NodeId queue, const Amounts& usage) const {
@@ -110,7 +130,7 @@ bool Ledger::fits(NodeId queue, const Amounts& usage) const {
 
 bool Ledger::borrowing_with(NodeId node, QuotaId quota, int64_t amount) const {
   const Cell& own = cell(node, quota);
-  return saturating_add(own.usage, amount) > own.subtree;
+  return own.usage + amount > own.subtree;
 }
 
 // Such a queue borrows nothing, so nothing can be reclaimed from it (KEP-83).
@@ -139,24 +159,24 @@ int64_t Ledger::lendable(NodeId cohort, ResourceId resource) const {
   return 0;
 }
 
-void Ledger::set_usage(Cell& cell, int64_t usage) {
+void Ledger::set_usage(Cell& cell, WideAmount usage) {
   if (simulations_ > 0) log_.push_back({&cell, cell.usage});
   cell.usage = usage;
 }
 
 // What the node keeps for itself is used first; only the rest is usage of its parent (KEP-79).
-void Ledger::add_one(NodeId node, QuotaId quota, int64_t amount) {
+void Ledger::add_one(NodeId node, QuotaId quota, WideAmount amount) {
   Cell& own = own_cell(node, quota);
-  const int64_t beyond = saturating_subtract(amount, local_available(node, quota));
-  set_usage(own, saturating_add(own.usage, amount));
+  const WideAmount beyond = amount - std::max<WideAmount>(0, own.kept() - own.usage);
+  set_usage(own, own.usage + amount);
   if (beyond > 0 && nodes_[node].parent != kNoNode) add_one(nodes_[node].parent, quota, beyond);
 }
 
 // The opposite: what was taken from the parent goes back first.
-void Ledger::remove_one(NodeId node, QuotaId quota, int64_t amount) {
+void Ledger::remove_one(NodeId node, QuotaId quota, WideAmount amount) {
   Cell& own = own_cell(node, quota);
-  const int64_t stored_above = saturating_subtract(own.usage, own.kept());
-  set_usage(own, saturating_subtract(own.usage, amount));
+  const WideAmount stored_above = own.usage - own.kept();
+  set_usage(own, own.usage - amount);
   if (stored_above > 0 && nodes_[node].parent != kNoNode)
     remove_one(nodes_[node].parent, quota, std::min(amount, stored_above));
 }

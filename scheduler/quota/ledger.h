@@ -6,7 +6,9 @@
 // questions run in place: the end of a Simulation undoes all changes since its start, by a log of the old
 // numbers.
 //
-// Amounts are those of api/requests.h and saturate. A Cohort that is named but has no object also exists; a tree whose
+// Amounts are those of api/requests.h. Sums of them are exact, so that a release undoes any reservation; answers stop at
+// the ends of int64. A limit of kUnlimited, which is also how the largest limit is read, is no limit: no answer is larger.
+// A Cohort that is named but has no object also exists; a tree whose
 // parents form a cycle has no root, and its ClusterQueues must not be scheduled. One owner, no locks. Source: Kueue
 // KEP-79.
 #pragma once
@@ -27,6 +29,9 @@ namespace muster::scheduler {
 using NodeId = int32_t;
 inline constexpr NodeId kNoNode = -1;
 inline constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
+
+// Holds the sum of as many amounts as there can be.
+__extension__ typedef __int128 WideAmount;
 
 struct QuotaAmount {
   QuotaId quota;
@@ -91,9 +96,9 @@ class Ledger {
 
   int64_t nominal(NodeId node, QuotaId quota) const { return cell(node, quota).nominal; }
   int64_t borrowing_limit(NodeId node, QuotaId quota) const { return cell(node, quota).borrowing; }
-  int64_t usage(NodeId node, QuotaId quota) const { return cell(node, quota).usage; }
+  int64_t usage(NodeId node, QuotaId quota) const;
   // Own quota and what the children lend.
-  int64_t subtree_quota(NodeId node, QuotaId quota) const { return cell(node, quota).subtree; }
+  int64_t subtree_quota(NodeId node, QuotaId quota) const;
   // The quota that the ClusterQueue can still use, borrowed quota included; 0 when it is over its limit.
   int64_t available(NodeId queue, QuotaId quota) const;
   // The same without any usage.
@@ -115,10 +120,10 @@ class Ledger {
     int64_t nominal = 0;
     int64_t borrowing = kUnlimited;
     int64_t lending = kUnlimited;
-    int64_t subtree = 0;
-    int64_t usage = 0;
+    WideAmount subtree = 0;
+    WideAmount usage = 0;
 
-    int64_t kept() const;  // never lent
+    WideAmount kept() const;  // never lent
   };
   struct Node {
     bool live = false;
@@ -145,10 +150,11 @@ class Ledger {
   const Cell& cell(NodeId node, QuotaId quota) const;
   Cell* find_cell(NodeId node, QuotaId quota);
   Cell& own_cell(NodeId node, QuotaId quota);
-  int64_t debt_or_available(NodeId node, QuotaId quota) const;
-  void set_usage(Cell& cell, int64_t usage);
-  void add_one(NodeId node, QuotaId quota, int64_t amount);
-  void remove_one(NodeId node, QuotaId quota, int64_t amount);
+  WideAmount debt_or_available(NodeId node, QuotaId quota) const;
+  WideAmount wide_potential(NodeId node, QuotaId quota) const;
+  void set_usage(Cell& cell, WideAmount usage);
+  void add_one(NodeId node, QuotaId quota, WideAmount amount);
+  void remove_one(NodeId node, QuotaId quota, WideAmount amount);
 
   void link();
   void find_roots();
@@ -162,7 +168,7 @@ class Ledger {
   std::map<std::string, NodeId, std::less<>> cohorts_;
   struct Undo {
     Cell* cell;
-    int64_t usage;
+    WideAmount usage;
   };
   std::vector<Undo> log_;
   bool stale_ = false;  // the tree has changed its shape

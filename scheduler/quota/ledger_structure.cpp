@@ -206,8 +206,8 @@ void Ledger::take_from_child(Node& parent, const Node& child) {
   for (size_t i = 0; i < child.quotas.size(); ++i) {
     const Cell& from = child.cells[i];
     Cell& to = own_cell(id, child.quotas[i]);
-    to.subtree = saturating_add(to.subtree, saturating_subtract(from.subtree, from.kept()));
-    to.usage = saturating_add(to.usage, std::max<int64_t>(0, saturating_subtract(from.usage, from.kept())));
+    to.subtree += from.subtree - from.kept();
+    to.usage += std::max<WideAmount>(0, from.usage - from.kept());
   }
 }
 

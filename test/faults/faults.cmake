@@ -30,8 +30,8 @@ fault(simulation-leaves-a-trace scheduler/quota/ledger.cpp
 
 fault(usage-is-lost-when-a-tree-changes scheduler/quota/ledger_structure.cpp
   "what ClusterQueues use is not counted in their Cohort after it was built again"
-  [[to.usage = saturating_add(to.usage, std::max<int64_t>(0, saturating_subtract(from.usage, from.kept())));]]
-  [[if (!FAULT) to.usage = saturating_add(to.usage, std::max<int64_t>(0, saturating_subtract(from.usage, from.kept())));]])
+  [[to.usage += std::max<WideAmount>(0, from.usage - from.kept());]]
+  [[if (!FAULT) to.usage += std::max<WideAmount>(0, from.usage - from.kept());]])
 
 # --- The scheduler ---
 

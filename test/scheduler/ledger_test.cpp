@@ -123,6 +123,25 @@ TEST_CASE("ledger: amounts beyond 64 bits stop at the end instead of wrapping") 
   CHECK(tree.ledger.available(queue, tree.cpu) == 0);
 }
 
+TEST_CASE("ledger: a release undoes a reservation also where their sum is beyond 64 bits") {
+  Tree tree;
+  const NodeId queue = tree.queue("team", kUnlimited), other = tree.queue("team", kUnlimited, kUnlimited, 0);
+  for (int i = 0; i < 3; ++i) tree.use(queue, kUnlimited);
+  tree.use(other, 5);
+  CHECK(tree.ledger.usage(queue, tree.cpu) == kUnlimited);
+  for (int left = 2; left > 0; --left) {
+    tree.ledger.remove(queue, {{tree.cpu, kUnlimited}});
+    CHECK(tree.ledger.usage(queue, tree.cpu) == kUnlimited);
+    CHECK(tree.ledger.usage(tree.ledger.cohort("team"), tree.cpu) == kUnlimited);
+    CHECK(tree.ledger.available(queue, tree.cpu) == 0);
+  }
+  tree.ledger.remove(queue, {{tree.cpu, kUnlimited}});
+  CHECK(tree.ledger.usage(queue, tree.cpu) == 0);
+  CHECK(tree.ledger.usage(tree.ledger.cohort("team"), tree.cpu) == 0);
+  CHECK(tree.ledger.available(queue, tree.cpu) == kUnlimited);
+  CHECK(tree.ledger.available(other, tree.cpu) == kUnlimited);
+}
+
 TEST_CASE("ledger: usage stays when a ClusterQueue moves to another Cohort or changes its limits") {
   Tree tree;
   const NodeId queue = tree.queue("team", 5);
