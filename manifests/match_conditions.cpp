@@ -196,6 +196,18 @@ json not_by_the_job_controller() {
   return condition("not-by-the-job-controller", "!(request.userInfo.username in [" + users + "])");
 }
 
+// What the pod was: a resize changes nothing else. Most pods of a cluster are of the listed kinds, and must not depend
+// on muster.
+json of_a_queue_or_job() {
+  const std::string metadata = "oldObject.metadata";
+  return condition("of-a-queue-or-job",
+                   "(has(" + metadata + ".labels) && ('" + std::string(kQueueNameLabel) + "' in " + metadata +
+                       ".labels || '" + std::string(kManagedLabel) + "' in " + metadata + ".labels)) || (has(" +
+                       metadata + ".ownerReferences) && " + metadata +
+                       ".ownerReferences.exists(o, has(o.controller) && o.controller && !(o.kind in ['ReplicaSet', "
+                       "'StatefulSet', 'DaemonSet', 'ReplicationController', 'Node'])))");
+}
+
 json named_as_of_a_gang() {
   return condition("named-as-of-a-gang",
                    "object.metadata.name.endsWith('" + std::string(jobs::kGroupConfigMapSuffix) + "')");

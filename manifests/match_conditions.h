@@ -61,6 +61,10 @@ nlohmann::json with_min_count();
 nlohmann::json with_protection();
 nlohmann::json with_share_or_protection();
 
+// A pod that can be part of what is queued: it is labelled so, or its controller is none of those whose pods are queued
+// by label only.
+nlohmann::json of_a_queue_or_job();
+
 // All but writes to a Workload's status that change its conditions alone, such as that of its
 // end: what a condition may say is in the CRD. Except that one which reserves quota must
 // come with an admission, which is a rule's business.

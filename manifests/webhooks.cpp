@@ -87,13 +87,14 @@ bool is_core(const std::string& group, const std::string& resource, const char* 
 // always wants to see, Workloads apart.
 struct RuleLists {
   json jobs = json::array(), own = json::array(), workloads = json::array(), local_queues = json::array(),
-       priority_classes = json::array(), pods = json::array(), config_maps = json::array();
+       priority_classes = json::array(), pods = json::array(), resizes = json::array(), config_maps = json::array();
 
   json& of(const std::string& group, const std::string& resource, bool every_jobset) {
     if (is_workload(group, resource)) return workloads;
     if (is_local_queue(group, resource)) return local_queues;
     if (is_priority_class(group, resource)) return priority_classes;
     if (is_core(group, resource, "pods")) return pods;
+    if (is_core(group, resource, "pods/resize")) return resizes;
     if (is_core(group, resource, "configmaps")) return config_maps;
     const bool always = !is_job(group, resource) || (every_jobset && resource == jobs::jobset.type.plural);
     return always ? own : jobs;
@@ -248,6 +249,7 @@ json webhook_entries(WebhookKind kind, const WebhookRegistration& registration,
                 json::array({match_conditions::not_sent_by_another_entry()}));
   }
   add_pods(kind, registration, entries);
+  entries.add("resized-pods", rules.resizes, json::array(), json::array({match_conditions::of_a_queue_or_job()}));
   entries.add("own", rules.own, json::array(), json::array());
   if (kind == WebhookKind::kValidating) add_children(registration, rules.jobs, entries);
   entries.add("workloads", rules.workloads, json::array(),

@@ -10,6 +10,7 @@
 //   default   the others, in namespaces with a LocalQueue `default`
 //   children  Jobs whose controller is a JobSet and that carry no such key: made or changed by
 //             others than the JobSet controller (validating only)
+//   resized-pods  resizes of running pods that can be part of what is queued (validating only)
 //   own       what muster is the controller of, always: every JobSet when muster runs
 //             them itself, and each kind in the rules' tables that is no job
 //   workloads Workloads and their status, unless muster writes them: the rules would only

@@ -1,5 +1,9 @@
 #include "api/config/rule_settings.h"
 
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "api/codec/json.h"
 #include "api/config/configuration.h"
 #include "api/config/feature_gates.h"
 
@@ -13,6 +17,21 @@ std::string_view repository_name(std::string_view image) {
   const auto slash = image.rfind('/');
   if (slash != std::string_view::npos) image.remove_prefix(slash + 1);
   return image.substr(0, image.find(':'));
+}
+
+std::set<std::string, std::less<>> uncounted_resources(const nlohmann::json& effective) {
+  const std::vector<std::string> excluded = strings_at(effective, {"resources", "excludeResourcePrefixes"});
+  std::set<std::string, std::less<>> uncounted;
+  for (const char* resource : {"cpu", "memory"}) {
+    const std::string_view name = resource;
+    if (std::any_of(excluded.begin(), excluded.end(), [&](const auto& prefix) { return name.starts_with(prefix); }))
+      uncounted.emplace(name);
+  }
+  for (const nlohmann::json& each : array_at(effective, {"resources", "transformations"})) {
+    uncounted.erase(std::string(string_at(each, {"input"})));
+    uncounted.erase(std::string(string_at(each, {"multiplyBy"})));
+  }
+  return uncounted;
 }
 
 }  // namespace
@@ -51,6 +70,7 @@ RuleSettings make_rule_settings(const Configuration& configuration, const Muster
   settings.waiter.image = muster.waiter_image.value_or(context.own_image);
   settings.waiter.shell_loop = repository_name(settings.waiter.image) != repository_name(context.own_image);
   settings.group_scheduling = muster.group_scheduling;
+  settings.uncounted_resources = uncounted_resources(configuration.effective);
   settings.deny_unqueued = muster.unqueued_kinds == UnqueuedKinds::kDeny;
   settings.jobset_feature_gates = muster.jobset_feature_gates;
   return settings;

@@ -48,6 +48,9 @@ struct RuleSettings {
   WaiterSettings waiter;
   // Whether jobs may start as a group; off, what asks for it is refused.
   bool group_scheduling = true;
+  // Of the resources that a running pod can be resized in (cpu, memory) those that quota does not count: excluded, and
+  // read by no transformation.
+  std::set<std::string, std::less<>> uncounted_resources{};
   // A queue name on a kind that is not queued here is refused; else it gets a warning.
   bool deny_unqueued = false;
   // muster itself is the JobSet controller of this cluster, so JobSets get from it what
