@@ -84,8 +84,8 @@ class QueuedJob {
 // Of a pod set as a Workload stores it: what its pods had before any start.
 PodSetInfo info_of_pod_set(const PodSet& pod_set);
 // The fields of a PodSpec that decide what quota counts.
-inline constexpr std::array kChargedFields = {"initContainers", "containers",     "resources",
-                                              "resourceClaims", "overhead", "runtimeClassName"};
+inline constexpr std::array kChargedFields = {"initContainers", "containers", "resources",
+                                              "resourceClaims", "overhead",   "runtimeClassName"};
 // Whether two specs are the same in these fields. Those of `job` are compared as a Workload would have them.
 bool same_charged_fields(const PodSpecPtr& job, const PodSpecPtr& workload);
 

@@ -234,11 +234,12 @@ void SchedulerDriver::put_workloads_of(std::string_view ns, const ClusterState& 
 
 // The overhead of their pods has changed.
 void SchedulerDriver::put_workloads_with(std::string_view runtime_class, const ClusterState& state, Now now) {
-  const auto names_it = [&](const PodSet& pod_set) { return pod_set.pod_template.spec->runtime_class == runtime_class; };
+  const auto names_it = [&](const PodSet& pod_set) {
+    return pod_set.pod_template.spec->runtime_class == runtime_class;
+  };
   for (const TypedObject* object : state.select(kWorkloads, [&](const TypedObject& candidate) {
          const Workload& workload = *std::get<WorkloadPtr>(candidate);
-         return asks_for_quota(workload) &&
-                std::any_of(workload.pod_sets.begin(), workload.pod_sets.end(), names_it);
+         return asks_for_quota(workload) && std::any_of(workload.pod_sets.begin(), workload.pod_sets.end(), names_it);
        }))
     put_workload(std::get<WorkloadPtr>(*object), state, now);
 }

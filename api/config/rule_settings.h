@@ -39,8 +39,8 @@ struct RuleSettings {
   // User names that may unsuspend queued Jobs: muster's own service account, and
   // JobSet's controller in external mode.
   std::set<std::string, std::less<>> admitters;
-  // JobSet's controller in external mode, which is one of them: it makes and starts the Jobs of JobSets, and no Job that
-  // is queued by itself. Empty: unknown, or muster is the JobSet controller.
+  // JobSet's controller in external mode, which is one of them: it makes and starts the Jobs of JobSets, and no Job
+  // that is queued by itself. Empty: unknown, or muster is the JobSet controller.
   std::string jobset_controller{};
   // muster's user name for the API server, of a service account or of the user who runs it; empty:
   // unknown.

@@ -1,8 +1,7 @@
-// What the API server makes of the resources of a pod template, and what the scheduler counts for such a pod: requests of
-// all containers at their highest, RuntimeClass overhead, limits where there are no requests, LimitRange defaults where
-// there is neither. Pure.
-// Source: Kubernetes, defaults of core/v1, admission LimitRanger and RuntimeClass, component-helpers
-// resource.PodRequests.
+// What the API server makes of the resources of a pod template, and what the scheduler counts for such a pod: requests
+// of all containers at their highest, RuntimeClass overhead, limits where there are no requests, LimitRange defaults
+// where there is neither. Pure. Source: Kubernetes, defaults of core/v1, admission LimitRanger and RuntimeClass,
+// component-helpers resource.PodRequests.
 #pragma once
 
 #include <optional>

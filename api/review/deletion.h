@@ -1,5 +1,5 @@
-// What the deletion of an object needs, and what stays protected until the object is gone: a user's finalizer can keep it
-// for any time. Pure.
+// What the deletion of an object needs, and what stays protected until the object is gone: a user's finalizer can keep
+// it for any time. Pure.
 #pragma once
 
 #include "api/review/admission_review.h"

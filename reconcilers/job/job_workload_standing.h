@@ -24,8 +24,8 @@ Result<Standing, jobs::Undecided> standing_of(const JobContext& context);
 jobs::MaybeAncestor ancestor_of(const JobContext& context);
 
 // The question before each write of muster's that starts, resumes, makes or grows pods, of every kind: may this job run
-// now, with the pod sets that it has? Yes for a job that no queue counts; for a queued one if an admitted Workload of its
-// own has these pod sets; for a part if the Workload of the whole is admitted and has room for it.
+// now, with the pod sets that it has? Yes for a job that no queue counts; for a queued one if an admitted Workload of
+// its own has these pod sets; for a part if the Workload of the whole is admitted and has room for it.
 bool may_run(const JobContext& context);
 // The same of a job that this Workload was made for.
 bool lets_run(const JobContext& context, const Workload& workload);

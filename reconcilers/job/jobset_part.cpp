@@ -11,18 +11,11 @@
 namespace muster::reconcilers {
 namespace {
 
-// As the API server will make such a pod in this namespace.
-Requests requests_of_pod(const state::ClusterState& state, std::string_view ns, const PodSpec& spec) {
-  const state::ResourceDefaults defaults{.limit_ranges = state.limit_ranges_in(ns),
-                                         .runtime_class = state.runtime_class(spec.runtime_class)};
-  return to_requests(state::pod_requests(state::adjusted_resources(spec, defaults)));
-}
-
 bool requests_no_more(const state::ClusterState& state, const Job& job, const PodSpec& counted) {
   const PodSpecPtr& spec = job.pod_template.spec == nullptr ? job.requests : job.pod_template.spec;
   if (spec == nullptr) return false;
-  const Requests allowed = requests_of_pod(state, job.meta.ns, counted);
-  const Requests requests = requests_of_pod(state, job.meta.ns, *spec);
+  const Requests allowed = to_requests(state::pod_requests_in(counted, job.meta.ns, state));
+  const Requests requests = to_requests(state::pod_requests_in(*spec, job.meta.ns, state));
   return std::all_of(requests.begin(), requests.end(), [&](const auto& request) {
     const auto found = allowed.find(request.first);
     return request.second <= (found == allowed.end() ? 0 : found->second);

@@ -132,15 +132,15 @@ bool counts_the_same(const ServingContext& context, const Workload& workload) {
 bool asks_the_same(const ServingContext& context, const Workload& workload) {
   if (!counts_the_same(context, workload)) return false;
   const auto& wanted = context.set.pod_sets;
-  return std::equal(
-      wanted.begin(), wanted.end(), workload.pod_sets.begin(), [](const DescribedPodSet& a, const PodSet& b) {
-        const PodSpecPtr &one = a.pod_template.spec, &other = b.pod_template.spec;
-        if (one == nullptr || other == nullptr || one == other) return one == other;
-        if (one->text == other->text) return true;
-        // The hash has requests, and in a template a limit can stand for one.
-        return shape_hash(json::parse(one->text)) == shape_hash(json::parse(other->text)) &&
-               pod_requests(adjusted_resources(*one, {})) == pod_requests(adjusted_resources(*other, {}));
-      });
+  return std::equal(wanted.begin(), wanted.end(), workload.pod_sets.begin(),
+                    [](const DescribedPodSet& a, const PodSet& b) {
+                      const PodSpecPtr &one = a.pod_template.spec, &other = b.pod_template.spec;
+                      if (one == nullptr || other == nullptr || one == other) return one == other;
+                      if (one->text == other->text) return true;
+                      // The hash has requests, and in a template a limit can stand for one.
+                      return shape_hash(json::parse(one->text)) == shape_hash(json::parse(other->text)) &&
+                             pod_requests(adjusted_resources(*one, {})) == pod_requests(adjusted_resources(*other, {}));
+                    });
 }
 
 class Alignment {

@@ -6,11 +6,10 @@
 // questions run in place: the end of a Simulation undoes all changes since its start, by a log of the old
 // numbers.
 //
-// Amounts are those of api/requests.h. Sums of them are exact, so that a release undoes any reservation; answers stop at
-// the ends of int64. A limit of kUnlimited, which is also how the largest limit is read, is no limit: no answer is larger.
-// A Cohort that is named but has no object also exists; a tree whose
-// parents form a cycle has no root, and its ClusterQueues must not be scheduled. One owner, no locks. Source: Kueue
-// KEP-79.
+// Amounts are those of api/requests.h. Sums of them are exact, so that a release undoes any reservation; answers stop
+// at the ends of int64. A limit of kUnlimited, which is also how the largest limit is read, is no limit: no answer is
+// larger. A Cohort that is named but has no object also exists; a tree whose parents form a cycle has no root, and its
+// ClusterQueues must not be scheduled. One owner, no locks. Source: Kueue KEP-79.
 #pragma once
 
 #include <cstdint>

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "api/typed_object.h"
 #include "api/pods/pod_requests.h"
+#include "api/typed_object.h"
 
 namespace muster::simulation {
 namespace {

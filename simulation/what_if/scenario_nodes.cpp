@@ -6,8 +6,8 @@
 
 #include "api/meta/constants.h"
 #include "api/pods/pod_phase.h"
-#include "simulation/what_if/scenario_build.h"
 #include "api/pods/pod_requests.h"
+#include "simulation/what_if/scenario_build.h"
 
 namespace muster::what_if {
 namespace {

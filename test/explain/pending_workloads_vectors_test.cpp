@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <map>
 
+#include "api/pods/pod_requests.h"
 #include "explain/lists/pending_workloads.h"
 #include "scheduler/eligibility.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/views/listing.h"
-#include "api/pods/pod_requests.h"
 #include "test/support/vectors.h"
 
 namespace pending_workloads_vectors_test {

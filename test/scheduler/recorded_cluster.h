@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "api/pods/pod_requests.h"
 #include "scheduler/eligibility.h"
 #include "scheduler/scheduler.h"
-#include "api/pods/pod_requests.h"
 #include "test/scheduler/scheduler_fixture.h"
 
 namespace muster::test {

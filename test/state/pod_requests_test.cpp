@@ -193,7 +193,8 @@ bool reads_excluded(const QueueSettings& settings) {
   });
 }
 
-// muster's own (docs/differences.md): of several LimitRanges the largest default counts, and in the recordings the first.
+// muster's own (docs/differences.md): of several LimitRanges the largest default counts, and in the recordings the
+// first.
 bool defaults_differ(const json& input) {
   std::map<std::string, std::string> seen;
   for (const json& limit_range : array_at(input, {"limitRanges"})) {
@@ -311,12 +312,14 @@ TEST_CASE("pod requests: a limit is the request before a LimitRange has a defaul
         list_of({{"cpu", "4"}, {"memory", "2Gi"}}));
   const json whole = {{"resources", {{"limits", {{"cpu", "5"}}}}}, {"containers", {bare}}};
   CHECK(requests_of(whole, {range}) == list_of({{"cpu", "5"}, {"memory", "1Gi"}}));
-  // LimitRanges for pods have no defaults on an API server; a Workload that it has not seen can have a namespace with some.
+  // LimitRanges for pods have no defaults on an API server; a Workload that it has not seen can have a namespace with
+  // some.
   const json pod_range = {{{"type", "Pod"}, {"defaultRequest", {{"cpu", "1"}}}}};
   CHECK(requests_of(whole, {pod_range}) == list_of({{"cpu", "5"}}));
 }
 
-TEST_CASE("pod requests: the largest default of several LimitRanges counts, in whichever order the API server has them") {
+TEST_CASE(
+    "pod requests: the largest default of several LimitRanges counts, in whichever order the API server has them") {
   const auto range = [](const char* cpu) {
     return json{{{"type", "Container"}, {"default", {{"cpu", cpu}}}, {"defaultRequest", {{"cpu", cpu}}}}};
   };

@@ -257,9 +257,10 @@ TEST_CASE("scheduler driver: an event names no victim of another namespace") {
   REQUIRE(plan.writes.size() == 1);
   const ObjectEvent& event = plan.writes[0].events.back();
   CHECK(event.regarding.ns == "team-b");
-  CHECK(event.note ==
-        "Preempted a workload of another namespace in ClusterQueue cq; preemptor effective priority: 9 (base: 9, boost: "
-        "0); preemptee effective priority: 1 (base: 1, boost: 0)");
+  CHECK(
+      event.note ==
+      "Preempted a workload of another namespace in ClusterQueue cq; preemptor effective priority: 9 (base: 9, boost: "
+      "0); preemptee effective priority: 1 (base: 1, boost: 0)");
 }
 
 TEST_CASE("scheduler driver: only writes of Workloads are about its decisions, whatever the name") {

@@ -1,5 +1,5 @@
-// A queued SparkApplication runs in pods of the cluster, with a fixed number of pods that its fields describe. Rejected,
-// for example:
+// A queued SparkApplication runs in pods of the cluster, with a fixed number of pods that its fields describe.
+// Rejected, for example:
 //
 //   kind: SparkApplication
 //   spec: {mode: client}
@@ -20,8 +20,9 @@ void check_properties(const json& spec, bool elastic, FieldErrors& errors) {
   const FieldPath path = FieldPath("spec").child("sparkConf");
   for (const char* key : {"spark.kubernetes.driver.podTemplateFile", "spark.kubernetes.executor.podTemplateFile"}) {
     if (properties.contains(key))
-      errors.push_back(forbidden(path.key(key), "the pods of this file would run beyond the quota; use the template of "
-                                                "the driver or of the executor"));
+      errors.push_back(forbidden(path.key(key),
+                                 "the pods of this file would run beyond the quota; use the template of "
+                                 "the driver or of the executor"));
   }
   constexpr const char* kDynamic = "spark.dynamicAllocation.enabled";
   if (!elastic && properties.contains(kDynamic) && properties[kDynamic] != "false")

@@ -19,7 +19,8 @@ constexpr int64_t kMiB = int64_t{1} << 20;
 constexpr int64_t kMostMiB = std::numeric_limits<int64_t>::max() / kMiB;
 constexpr int64_t kDefaultMemoryMiB = 1024;
 constexpr int64_t kLeastOverheadMiB = 384;
-// Spark's. The operator's webhook writes 1 into applications that say nothing, so this counts only without that webhook.
+// Spark's. The operator's webhook writes 1 into applications that say nothing, so this counts only without that
+// webhook.
 constexpr int64_t kDefaultExecutors = 2;
 constexpr double kFactor = 0.1, kFactorOfPythonAndR = 0.4;
 

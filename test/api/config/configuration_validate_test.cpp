@@ -269,15 +269,20 @@ TEST_CASE("the number of pods is no resource that a transformation or a device c
   const std::string reserved =
       "Invalid value: \"pods\": the key is reserved for internal kueue use: it is the number of pods";
   check_rows({
-      {"as input", "resources: {transformations: [{input: pods, outputs: {a.com/x: 1}}]}",
+      {"as input",
+       "resources: {transformations: [{input: pods, outputs: {a.com/x: 1}}]}",
        {"resources.transformations[0].input: " + reserved}},
-      {"as output", "resources: {transformations: [{input: cpu}, {input: memory, outputs: {pods: 1}}]}",
+      {"as output",
+       "resources: {transformations: [{input: cpu}, {input: memory, outputs: {pods: 1}}]}",
        {"resources.transformations[1].outputs[pods]: " + reserved}},
-      {"as factor", "resources: {transformations: [{input: cpu, multiplyBy: pods, outputs: {a.com/x: 1}}]}",
+      {"as factor",
+       "resources: {transformations: [{input: cpu, multiplyBy: pods, outputs: {a.com/x: 1}}]}",
        {"resources.transformations[0].multiplyBy: " + reserved}},
-      {"as a device class", "resources: {deviceClassMappings: [{name: pods, deviceClassNames: [gpu.a.com]}]}",
+      {"as a device class",
+       "resources: {deviceClassMappings: [{name: pods, deviceClassNames: [gpu.a.com]}]}",
        {"resources.deviceClassMappings[0].name: " + reserved}},
-      {"a resource of a similar name", "resources: {transformations: [{input: a.com/pods, outputs: {pods.a.com/x: 1}}]}",
+      {"a resource of a similar name",
+       "resources: {transformations: [{input: a.com/pods, outputs: {pods.a.com/x: 1}}]}",
        {}},
   });
 }

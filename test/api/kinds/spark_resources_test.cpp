@@ -16,9 +16,8 @@ using nlohmann::json;
 namespace {
 
 DescribedJobPtr read(const std::string& spec) {
-  const json object = {{"kind", "SparkApplication"},
-                       {"metadata", {{"name", "j"}}},
-                       {"spec", read_yaml("{" + spec + "}")->at(0).value}};
+  const json object = {
+      {"kind", "SparkApplication"}, {"metadata", {{"name", "j"}}}, {"spec", read_yaml("{" + spec + "}")->at(0).value}};
   return read_described_job(*find_described_kind("sparkoperator.k8s.io", "SparkApplication"), object);
 }
 
@@ -154,7 +153,8 @@ TEST_CASE("spark: a failed submission is no end where the operator submits again
                          {"metadata", {{"name", "j"}}},
                          {"spec", read_yaml("{driver: {x: 1}, executor: {x: 1}" + policy + "}")->at(0).value},
                          {"status", {{"applicationState", {{"state", state}}}}}};
-    return read_described_job(*find_described_kind("sparkoperator.k8s.io", "SparkApplication"), object)->end.has_value();
+    return read_described_job(*find_described_kind("sparkoperator.k8s.io", "SparkApplication"), object)
+        ->end.has_value();
   };
   CHECK(ended("", "SUBMISSION_FAILED"));
   CHECK(ended(", restartPolicy: {type: Never}", "SUBMISSION_FAILED"));
