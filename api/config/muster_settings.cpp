@@ -69,11 +69,13 @@ constexpr MusterSetting kSettings[] = {
      .value = list<&M::admitters, kUserNames, FlagOfList::kAdds>(),
      .help = "Users that can unsuspend queued Jobs, in addition to the users in the file",
      .unset = "none",
-     .page = "User names that can do so, beside muster's own service account, and beside JobSet's controller where it "
-             "is not muster: the service account `jobset-controller-manager` of the namespace that the webhook "
-             "configuration `jobset-validating-webhook-configuration` names when muster starts. If a person runs "
-             "muster outside a cluster as the JobSet controller and sets admitters, this person is an admitter too. "
-             "The flag adds to the list of the file."},
+     .page =
+         "User names that can do so, beside muster's own service account, and beside JobSet's controller where it "
+         "is not muster: the service account `jobset-controller-manager` of the namespace that the webhook "
+         "configuration `jobset-validating-webhook-configuration` names when muster starts. JobSet's controller can "
+         "unsuspend only Jobs that are parts of a queued job. If a person runs muster outside a cluster as the "
+         "JobSet controller and sets admitters, this person is an admitter too. The flag adds to the list of the "
+         "file."},
     {.name = "waiterImage",
      .flag = "--waiter-image",
      .value = text<&M::waiter_image, parse_image>(),

@@ -85,7 +85,7 @@ WorkloadChoice adopt_prebuilt(const JobContext& context, std::string_view name, 
 // All but their counts.
 bool same_but_counts(const std::vector<PodSet>& one, const std::vector<PodSet>& other) {
   return std::equal(one.begin(), one.end(), other.begin(), other.end(), [](const PodSet& a, const PodSet& b) {
-    return a.name == b.name && jobs::same_containers(a.pod_template.spec, b.pod_template.spec);
+    return a.name == b.name && jobs::same_charged_fields(a.pod_template.spec, b.pod_template.spec);
   });
 }
 

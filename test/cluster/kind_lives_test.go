@@ -163,7 +163,8 @@ func forEachKind(t *testing.T, story func(kindScene)) {
 		}
 		frameworks += ", " + kind.framework
 	}
-	config := writeFile(t, "config.yaml", namesOfTheManifests+"integrations: {frameworks: ["+frameworks+"]}\n")
+	// Spark requests memory always, and the queues have CPUs alone.
+	config := writeFile(t, "config.yaml", namesOfTheManifests+"integrations: {frameworks: ["+frameworks+"]}\nresources: {excludeResourcePrefixes: [memory]}\n")
 	harness.ApplyRights(t, cluster, config)
 	startQueueMuster(t, "--config", config, "--kubeconfig", asServiceAccount(t, cluster, "muster-system", "muster"))
 	for _, kind := range livingKinds {

@@ -79,7 +79,9 @@ TEST_CASE("manifests command: a mode narrows the rights and is what the Deployme
   const std::string narrow = print(options).out;
   CHECK(has(narrow, "- --jobset-controller=external\n"));
   CHECK(has(narrow, "- --no-group-scheduling\n"));
-  CHECK_FALSE(has(narrow, "pods/status"));
+  options.only = "rbac";
+  CHECK_FALSE(has(print(options).out, "pods/status"));
+  options.only = "all";
   CHECK_FALSE(has(narrow, "6d4f6a47"));
   options.given = {{"jobSetController", {"both"}}};
   CHECK(print(options).code == 2);

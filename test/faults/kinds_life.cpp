@@ -173,6 +173,10 @@ std::string more_than_quota(World& world, int64_t cpus) {
 
 std::vector<json> queue_with_priorities() {
   std::vector<json> objects = queues(kCpus);
+  // Spark applications always request memory.
+  json& group = objects[1]["spec"]["resourceGroups"][0];
+  group["coveredResources"].push_back("memory");
+  group["flavors"][0]["resources"].push_back({{"name", "memory"}, {"nominalQuota", "1Ti"}});
   objects[1]["spec"]["preemption"] = {{"withinClusterQueue", "LowerPriority"}};
   for (const auto& [name, value] : {std::pair("low", 10), std::pair("high", 100)}) {
     objects.push_back({{"apiVersion", kWorkloadPriorityClasses.api_version},

@@ -85,7 +85,8 @@ json condition(const json& entry, const std::string& name) {
 
 json entry_named(const json& entries, const std::string& name) {
   for (const json& entry : entries) {
-    if (entry.at("name") == name + ".validate.muster.batch") return entry;
+    const std::string of = entry.at("name");
+    if (of == name + ".validate.muster.batch" || of == name + ".mutate.muster.batch") return entry;
   }
   return nullptr;
 }
@@ -148,7 +149,7 @@ TEST_CASE("every entry fails closed, answers dry runs and spares deletion and th
   registration.own_namespace = "batch-gate";
   for (WebhookKind kind : kBoth) {
     const json entries = webhook_entries(kind, registration, {"kube-system", "team-a"}, "");
-    REQUIRE(entries.size() == (kind == WebhookKind::kMutating ? 5 : 10));
+    REQUIRE(entries.size() == (kind == WebhookKind::kMutating ? 5 : 11));
     for (const json& entry : entries) {
       INFO(entry.at("name").get<std::string>());
       CHECK(entry.at("failurePolicy") == "Fail");
@@ -185,22 +186,22 @@ TEST_CASE("the entries follow the settings") {
 
 TEST_CASE("native mode sends every JobSet once and external mode only those with our keys") {
   const json external = webhook_entries(WebhookKind::kValidating, {}, {}, "");
-  REQUIRE(external.size() == 8);
+  REQUIRE(external.size() == 9);
   CHECK(registered(external[0]).contains({"jobset.x-k8s.io", "jobsets", "CREATE"}));
   CHECK_FALSE(condition(external[0], "queued-or-gang").is_null());
-  CHECK_FALSE(registered(external[1]).contains({"jobset.x-k8s.io", "jobsets", "CREATE"}));
+  CHECK_FALSE(registered(entry_named(external, "own")).contains({"jobset.x-k8s.io", "jobsets", "CREATE"}));
 
   WebhookRegistration native;
   native.every_jobset = true;
   for (WebhookKind kind : kBoth) {
     const json entries = webhook_entries(kind, native, {}, "");
-    REQUIRE(entries.size() == (kind == WebhookKind::kMutating ? 3 : 8));
+    REQUIRE(entries.size() == (kind == WebhookKind::kMutating ? 3 : 9));
     // Defaults and rules of JobSet's own webhook: on CREATE and on UPDATE.
     for (const char* operation : {"CREATE", "UPDATE"}) {
       CHECK_FALSE(registered(entries[0]).contains({"jobset.x-k8s.io", "jobsets", operation}));
-      CHECK(registered(entries[1]).contains({"jobset.x-k8s.io", "jobsets", operation}));
+      CHECK(registered(entry_named(entries, "own")).contains({"jobset.x-k8s.io", "jobsets", operation}));
     }
-    CHECK(entries[1].at("matchConditions").size() == 1);
+    CHECK(entry_named(entries, "own").at("matchConditions").size() == 1);
   }
 }
 
@@ -208,16 +209,16 @@ TEST_CASE("queues and Workloads are always sent in the version that the rules kn
   for (WebhookKind kind : kBoth) {
     const json entries = webhook_entries(kind, {}, {}, "");
     for (const char* resource : {"clusterqueues", "resourceflavors"}) {
-      CHECK(registered(entries[1]).contains({"kueue.x-k8s.io", resource, "CREATE"}));
+      CHECK(registered(entry_named(entries, "own")).contains({"kueue.x-k8s.io", resource, "CREATE"}));
     }
-    const json workloads = entries.at(kind == WebhookKind::kMutating ? 2 : 3);
+    const json workloads = entry_named(entries, "workloads");
     CHECK(registered(workloads).contains({"kueue.x-k8s.io", "workloads", "CREATE"}));
-    for (const json& entry : {entries[1], workloads}) {
+    for (const json& entry : {entry_named(entries, "own"), workloads}) {
       for (const json& rule : entry.at("rules")) CHECK(rule.at("apiVersions") == json{"v1beta2"});
     }
   }
   const json validating = webhook_entries(WebhookKind::kValidating, {}, {}, "");
-  CHECK(registered(validating[1]).contains({"kueue.x-k8s.io", "cohorts", "UPDATE"}));
+  CHECK(registered(entry_named(validating, "own")).contains({"kueue.x-k8s.io", "cohorts", "UPDATE"}));
   CHECK(registered(entry_named(validating, "workloads")).contains({"kueue.x-k8s.io", "workloads/status", "UPDATE"}));
 }
 
@@ -228,7 +229,7 @@ TEST_CASE("the Jobs of JobSets are sent unless their controller writes them") {
     registration.every_jobset = native;
     if (!native) registration.jobset_controller = "system:serviceaccount:sets:controller";
     CHECK(webhook_entries(WebhookKind::kMutating, registration, {}, "").size() == 3);
-    const json children = webhook_entries(WebhookKind::kValidating, registration, {}, "").at(2);
+    const json children = entry_named(webhook_entries(WebhookKind::kValidating, registration, {}, ""), "children");
     CHECK(children.at("name") == "children.validate.muster.batch");
     CHECK(registered(children) == Asked{{"batch", "jobs", "CREATE"}, {"batch", "jobs", "UPDATE"}});
     for (const char* name : {"of-a-jobset", "not-sent-by-another-entry", "more-than-metadata"})

@@ -22,8 +22,9 @@ constexpr std::array<std::string_view, 8> kQueueResources = {
 bool is_known(const RuleMatch& match) {
   if (match == kQueuedJobs) return true;
   const auto kinds = jobs::job_kinds();
-  // Members of gangs, and what their waiters read.
-  if (match.group.empty()) return match.resource == "pods" || match.resource == "configmaps";
+  // Pods in queues and members of gangs, and what the waiters of these read.
+  if (match.group.empty())
+    return match.resource == "pods" || match.resource == "pods/resize" || match.resource == "configmaps";
   if (match.group == "kueue.x-k8s.io") {
     return std::find(kQueueResources.begin(), kQueueResources.end(), match.resource) != kQueueResources.end();
   }
