@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 
 	"muster.batch/test/cluster/harness"
 )
@@ -18,11 +19,12 @@ import (
 type deletion struct {
 	*testing.T
 	cluster         *harness.Cluster
+	user            kubernetes.Interface // with every right, but not muster
 	namespace, name string
 }
 
 func (d deletion) patch(name, body string) error {
-	_, err := d.cluster.Client.CoreV1().ConfigMaps(d.namespace).Patch(harness.Context(d), name, mergePatch, []byte(body), metav1.PatchOptions{})
+	_, err := d.user.CoreV1().ConfigMaps(d.namespace).Patch(harness.Context(d), name, mergePatch, []byte(body), metav1.PatchOptions{})
 	return err
 }
 
@@ -51,7 +53,8 @@ func TestAConfigMapThatIsBeingDeletedOpensNoBarrier(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.HollowNodes(t)
 	muster := startGangMuster(t)
-	d := deletion{t, cluster, cluster.Namespace(t, nil), "train-group-scheduling"}
+	user := impersonate(t, cluster, "alice", "system:masters")
+	d := deletion{t, cluster, user, cluster.Namespace(t, nil), "train-group-scheduling"}
 	cluster.CreateJobSet(t, d.namespace, harness.GroupScheduling(harness.JobSetOf("train",
 		harness.ReplicatedJob{Name: "workers", Pods: 2, Template: harness.HollowPod(-1, 0)},
 		harness.ReplicatedJob{Name: "late", Template: gated(harness.HollowPod(-1, 0), d.namespace)}), 600))
