@@ -143,7 +143,7 @@ func TestDashboardWithVeryManyRows(t *testing.T) {
 			}
 		}
 		// As with a wheel, 3,000 rows in one go.
-		browser.Do(t, chromedp.Evaluate(`new Promise(done => { let turns = 0; const turn = () => { document.querySelector(".rows").scrollTop += 440; ++turns < 300 ? requestAnimationFrame(turn) : done(true) }; turn() })`, &ready, awaitPromise))
+		browser.Do(t, chromedp.Evaluate(`new Promise(done => { let turns = 0; const turn = () => { document.querySelector(".rows").scrollTop += 1320; ++turns < 100 ? requestAnimationFrame(turn) : done(true) }; turn() })`, &ready, awaitPromise))
 		tasks("scrolling through 50,000 Workloads", 400*time.Millisecond)
 	})
 	t.Run("queues", func(t *testing.T) {
