@@ -168,7 +168,9 @@ func hugeQuantities(t *testing.T, teams *harness.Teams) {
 	}
 	teams.Job("a", "small", 1, "1")
 	teams.Admitted("small")
-	// As much as all of both, as far as numbers go: there is no room for it beside the small one.
+	// As much as a number holds: both queues together have more, and not enough for another one.
 	teams.Job("b", "huge", 1, "8E")
-	teams.Waits("huge", "WaitingForQuota", "cpu")
+	teams.Admitted("huge")
+	teams.Job("b", "next", 1, "8E")
+	teams.Waits("next", "WaitingForQuota", "cpu")
 }

@@ -85,8 +85,8 @@ func refusedInBothVersions(t *testing.T, cluster *harness.Cluster, teams *harnes
 	cluster.Create(t, harness.LocalQueues, teams.Namespace, harness.LocalQueueOf("plain", teams.Name("a")))
 }
 
-// The pods of an elastic Job run on a real kubelet, so they have no gate that nobody removes; a Job that
-// grows is stopped and queues again.
+// The pods of an elastic Job run on a real kubelet, so they have no gate that nobody removes; a Job can grow only if the
+// same request suspends it, and is queued again.
 func TestElasticJobsRunAndQueueAgainWhenTheyGrow(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.RealNode(t)
@@ -105,9 +105,14 @@ func TestElasticJobsRunAndQueueAgainWhenTheyGrow(t *testing.T) {
 	if gates := pods[0].Spec.SchedulingGates; len(gates) > 0 {
 		t.Errorf("its pod has the gates %v", gates)
 	}
+	jobs := cluster.Client.BatchV1().Jobs(teams.Namespace)
+	_, err := jobs.Patch(harness.Context(t), "train", mergePatch, []byte(`{"spec":{"parallelism":2}}`), metav1.PatchOptions{})
+	if err == nil || !strings.Contains(err.Error(), "to requeue it") {
+		t.Errorf("it grows while it runs: %v", err)
+	}
 	resize := func(parallelism string) {
 		t.Helper()
-		teams.Kubectl("patch", "job", "train", "--type", "merge", "-p", `{"spec":{"parallelism":`+parallelism+`}}`)
+		teams.Kubectl("patch", "job", "train", "--type", "merge", "-p", `{"spec":{"suspend":true,"parallelism":`+parallelism+`}}`)
 	}
 	resize("2")
 	cluster.WaitForPods(t, teams.Namespace, "train", 2, time.Minute, "running, after it has queued again", func(pod *corev1.Pod) bool {
