@@ -167,11 +167,13 @@ WorkloadChoice follow_job(const JobContext& context, const Workload& workload, P
   return kWritten;
 }
 
-// While it runs, a job without its Workload is stopped.
+// While it runs, a job without its Workload is stopped. Of a job that its user has suspended and changed, the templates
+// are restored: the next start can have other values.
 Step stop_without_match(const JobContext& context, const Workloads& others, Plan& plan) {
-  if (context.job.stopped() || context.job.end()) return Step::kContinue;
+  if (context.job.end()) return Step::kContinue;
   // With several Workloads it is unknown which one the job was started by.
   const Workload* like = others.size() == 1 ? others.front() : nullptr;
+  if (context.job.stopped() && (like == nullptr || !like->admitted())) return Step::kContinue;
   const char* note = like == nullptr ? "Missing Workload; unable to restore pod templates"
                                      : "No matching Workload; restoring pod templates according to existent Workload";
   return advance_stop(context, like, note, plan);
