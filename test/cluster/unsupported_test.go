@@ -86,8 +86,8 @@ func refusedInBothVersions(t *testing.T, cluster *harness.Cluster, teams *harnes
 }
 
 // The pods of an elastic Job run on a real kubelet, so they have no gate that nobody removes; a Job can grow only if the
-// same request suspends it.
-func TestElasticJobsRunAndDoNotGrowWhileTheyRun(t *testing.T) {
+// same request suspends it, and is queued again.
+func TestElasticJobsRunAndQueueAgainWhenTheyGrow(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.RealNode(t)
 	startQueueMuster(t)
@@ -110,4 +110,18 @@ func TestElasticJobsRunAndDoNotGrowWhileTheyRun(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "to requeue it") {
 		t.Errorf("it grows while it runs: %v", err)
 	}
+	resize := func(parallelism string) {
+		t.Helper()
+		teams.Kubectl("patch", "job", "train", "--type", "merge", "-p", `{"spec":{"suspend":true,"parallelism":`+parallelism+`}}`)
+	}
+	resize("2")
+	cluster.WaitForPods(t, teams.Namespace, "train", 2, time.Minute, "running, after it has queued again", func(pod *corev1.Pod) bool {
+		return isRunning(pod) && pod.DeletionTimestamp == nil && pod.UID != pods[0].UID
+	})
+	teams.Await("train", "counts both pods", harness.HasCondition("Admitted", "True", ""), func(workload *unstructured.Unstructured) error {
+		return harness.FieldIs(int64(2), "count")(&unstructured.Unstructured{Object: objectsAt(workload.Object, "spec", "podSets")[0]})
+	})
+	resize("3")
+	teams.Waits("train", "ExceedsMaxQuota")
+	cluster.WaitForPods(t, teams.Namespace, "train", 0, time.Minute, "gone", isRunning)
 }

@@ -195,6 +195,43 @@ TEST_CASE("an elastic job that grows is stopped and queued again and one that sh
   CHECK_FALSE(cluster.runs());
 }
 
+TEST_CASE("a job that its user suspends and enlarges starts again, with nothing of its last start") {
+  for (const bool elastic : {false, true}) {
+    CAPTURE(elastic);
+    Queued cluster;
+    cluster.edit(kJobs, "train", [&](json& job) {
+      if (elastic) job["metadata"]["annotations"] = {{"kueue.x-k8s.io/elastic-job", "true"}};
+      job["spec"].erase("completions");
+    });
+    cluster.settle(kTrain);
+    cluster.workload = cluster.names(kWorkloads).at(0);
+    cluster.admit();
+    cluster.settle(kTrain);
+    cluster.run();
+    REQUIRE(cluster.get(kJobs, "train")["spec"]["template"]["spec"]["nodeSelector"]["pool"] == "a");
+    cluster.edit(kJobs, "train", [](json& job) {
+      job["spec"]["suspend"] = true;
+      job["spec"]["parallelism"] = 5;
+      job["metadata"]["generation"] = 7;
+    });
+    cluster.stop_pods("train");
+    cluster.settle(kTrain);
+    CHECK_FALSE(cluster.get(kJobs, "train")["spec"]["template"]["spec"].contains("nodeSelector"));
+    REQUIRE(cluster.names(kWorkloads).size() == 1);
+    cluster.workload = cluster.names(kWorkloads).at(0);
+    CHECK(cluster.get(kWorkloads, cluster.workload)["spec"]["podSets"][0]["count"] == 5);
+    cluster.put(kResourceFlavors, "other", {{"spec", {{"nodeLabels", {{"pool", "b"}}}}}});
+    cluster.edit(kWorkloads, cluster.workload, [](json& object) {
+      object["status"] = {{"admission", admission_of(5, {{"cpu", "other"}}, {{"cpu", "5"}})},
+                          {"conditions", json::array({condition("QuotaReserved", "QuotaReserved"),
+                                                      condition("Admitted", "Admitted")})}};
+    });
+    cluster.settle(kTrain);
+    CHECK(cluster.runs());
+    CHECK(cluster.get(kJobs, "train")["spec"]["template"]["spec"]["nodeSelector"]["pool"] == "b");
+  }
+}
+
 TEST_CASE("a job that grew past the webhook keeps its quota until its pods have ended") {
   JobCluster cluster;
   cluster.settings.queues.rules.frameworks.emplace("kubeflow.org/pytorchjob");
