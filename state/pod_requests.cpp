@@ -47,6 +47,13 @@ ResourceList pod_requests_in(const PodSpec& spec, std::string_view ns, const Clu
 }
 
 // An excluded resource has no quota itself, but a transformation reads it.
+bool is_within(const Requests& requests, const Requests& room) {
+  return std::all_of(requests.begin(), requests.end(), [&](const auto& request) {
+    const auto found = room.find(request.first);
+    return request.second <= (found == room.end() ? 0 : found->second);
+  });
+}
+
 Requests quota_requests(const ResourceList& pod_requests, const QueueSettings& settings) {
   Requests requests =
       to_requests(settings.transformations.empty() ? pod_requests : transformed(pod_requests, settings));

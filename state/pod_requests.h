@@ -18,7 +18,10 @@ ResourceDefaults defaults_for(const PodSpec& spec, std::string_view ns, const Cl
 // What a node must have free for one pod of the template.
 ResourceList pod_requests_in(const PodSpec& spec, std::string_view ns, const ClusterState& state);
 
-// The same, as quota counts it: transformed, then without excluded resources.
+// Whether no amount is larger than the one of `room`, where a missing one is 0.
+bool is_within(const Requests& requests, const Requests& room);
+
+// What a node must have free, as quota counts it: transformed, then without excluded resources.
 Requests quota_requests(const ResourceList& pod_requests, const QueueSettings& settings);
 
 }  // namespace muster::state

@@ -199,11 +199,10 @@ bool is_suspended_by_jobset(const JobContext& context) {
 
 Step start_or_wait(const JobContext& context, const Workload& workload, Plan& plan) {
   if (!context.job.stopped()) return Step::kContinue;
-  if (workload.admitted() && is_suspended_by_jobset(context)) return Step::kDone;
-  if (workload.admitted())
-    start(context, workload, plan);
-  else
+  if (!lets_run(context, workload))
     wait_for_admission(context, workload, plan);
+  else if (!is_suspended_by_jobset(context))
+    start(context, workload, plan);
   return Step::kDone;
 }
 

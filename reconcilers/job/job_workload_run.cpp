@@ -5,7 +5,6 @@
 #include "api/meta/constants.h"
 #include "api/workload_conditions.h"
 #include "reconcilers/job/job_workload_infos.h"
-#include "reconcilers/job/job_workload_standing.h"
 #include "reconcilers/workload/job_workload_status.h"
 
 namespace muster::reconcilers {
@@ -122,7 +121,6 @@ void start(const JobContext& context, const Workload& workload, Plan& plan) {
     plan.writes.push_back(
         write_status(workload, finished_status(workload, kFailedToStartReason, why, context.stamp())));
   };
-  if (!lets_run(context, workload)) return;
   const auto infos = infos_of_admission(context, workload);
   if (!infos && infos.error().retry) return plan.wake_at(context.now.wall + kFlavorInterval);
   if (!infos) return fail_to_start(infos.error().message);

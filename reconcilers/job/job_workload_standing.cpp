@@ -32,13 +32,6 @@ Requests requests_of(const JobContext& context, const std::vector<PodSet>& pod_s
   return sum;
 }
 
-bool fits(const Requests& requests, const Requests& room) {
-  return std::all_of(requests.begin(), requests.end(), [&](const auto& request) {
-    const auto found = room.find(request.first);
-    return request.second <= (found == room.end() ? 0 : found->second);
-  });
-}
-
 // More objects of one controller are not compared: the others are held.
 constexpr size_t kMostSiblings = 100;
 
@@ -73,7 +66,7 @@ bool has_room(const JobContext& context, const jobs::QueuedJob& child, const job
   Requests sum = requests_of(context, child.pod_set_shapes(context.queues().rules));
   for (const jobs::QueuedJob& sibling : older)
     muster::add(sum, requests_of(context, sibling.pod_set_shapes(context.queues().rules)));
-  return fits(sum, multiply(requests_of(context, pod_sets, owned->pod_sets), owned->times));
+  return state::is_within(sum, multiply(requests_of(context, pod_sets, owned->pod_sets), owned->times));
 }
 
 bool is_part_of_jobset(const JobContext& context, const jobs::QueuedJob& child, std::string_view jobset_name,
@@ -94,7 +87,8 @@ bool fits_below(const JobContext& context, const jobs::QueuedJob& child, const j
   const auto parent =
       kind == nullptr ? std::nullopt : find_job({&kind->type, child.meta().ns, controller.name}, context.state);
   if (!parent || !(is_top || parent->readable())) return false;
-  const std::vector<PodSet> pod_sets = is_top ? workload.pod_sets : parent->pod_set_shapes(context.queues().rules);
+  const auto shapes = is_top ? std::vector<PodSet>() : parent->pod_set_shapes(context.queues().rules);
+  const std::vector<PodSet>& pod_sets = is_top ? workload.pod_sets : shapes;
   const bool fits = kind == &jobs::jobset ? is_part_of_jobset(context, child, controller.name, pod_sets)
                                           : has_room(context, child, *kind, pod_sets);
   if (!fits) return false;
@@ -161,15 +155,6 @@ bool lets_run(const JobContext& context, const Workload& workload) {
   return is_equivalent(context, workload) ||
          (jobs::prebuilt_workload_name_of(context.queues().rules, context.job.meta()) &&
           is_equivalent(context, with_container_defaults(workload)));
-}
-
-bool may_run(const JobContext& context) {
-  const auto standing = standing_of(context);
-  if (!standing) return false;
-  if (*standing != Standing::kQueued) return *standing != Standing::kHeld;
-  const std::vector<const Workload*> workloads = context.state.workloads_of_owner(context.job.meta().uid);
-  return std::any_of(workloads.begin(), workloads.end(),
-                     [&](const Workload* workload) { return lets_run(context, *workload); });
 }
 
 void hold(const JobContext& context, Plan& plan) {

@@ -23,11 +23,9 @@ Result<Standing, jobs::Undecided> standing_of(const JobContext& context);
 // The job that it is part of, if that is queued.
 jobs::MaybeAncestor ancestor_of(const JobContext& context);
 
-// The question before each write of muster's that starts, resumes, makes or grows pods, of every kind: may this job run
-// now, with the pod sets that it has? Yes for a job that no queue counts; for a queued one if an admitted Workload of
-// its own has these pod sets; for a part if the Workload of the whole is admitted and has room for it.
-bool may_run(const JobContext& context);
-// The same of a job that this Workload was made for.
+// The question before each write of muster's that starts, resumes, makes or grows pods: may this job run now, with the
+// pod sets that it has? Yes for a job that no queue counts (kOutside, kFree), and for a part that the Workload of the
+// whole has room for (kCovered). Of a queued job: whether this Workload is admitted and has the job's pod sets.
 bool lets_run(const JobContext& context, const Workload& workload);
 // Why a part may not run although the whole is admitted; empty: it may, or the whole is not admitted.
 std::string excess_below(const JobContext& context, const jobs::ManagedAncestor& whole);

@@ -14,12 +14,8 @@ namespace {
 bool requests_no_more(const state::ClusterState& state, const Job& job, const PodSpec& counted) {
   const PodSpecPtr& spec = job.pod_template.spec == nullptr ? job.requests : job.pod_template.spec;
   if (spec == nullptr) return false;
-  const Requests allowed = to_requests(state::pod_requests_in(counted, job.meta.ns, state));
-  const Requests requests = to_requests(state::pod_requests_in(*spec, job.meta.ns, state));
-  return std::all_of(requests.begin(), requests.end(), [&](const auto& request) {
-    const auto found = allowed.find(request.first);
-    return request.second <= (found == allowed.end() ? 0 : found->second);
-  });
+  return state::is_within(to_requests(state::pod_requests_in(*spec, job.meta.ns, state)),
+                          to_requests(state::pod_requests_in(counted, job.meta.ns, state)));
 }
 
 }  // namespace

@@ -150,7 +150,14 @@ size_t creates_at_once(const JobSet& jobset) {
   return std::clamp<size_t>(kCreatedBytesAtOnce / largest, 1, kCreatesAtOnce);
 }
 
-void create_jobs(const JobSetContext& context, const StartupGates& gates, Plan& plan) {
+// Asked only where a Job would start: most passes start none.
+bool may_start(const JobSetContext& context, JobSetQuota& quota, Plan& plan) {
+  if (quota.allows_start()) return true;
+  plan.wake_at(context.now.wall + kQuotaInterval);
+  return false;
+}
+
+void create_jobs(const JobSetContext& context, const StartupGates& gates, JobSetQuota& quota, Plan& plan) {
   const auto& failure = context.jobset.failure;
   const bool blocking = failure && failure->strategy == RestartStrategy::kBlockingRecreate;
   if (blocking && !context.run.older.empty()) return;
@@ -162,7 +169,9 @@ void create_jobs(const JobSetContext& context, const StartupGates& gates, Plan& 
     const ReplicatedJob& replicated = context.jobset.replicated_jobs[i];
     const auto found = present.find(replicated.name);
     const bool complete = found != present.end() && found->second >= replicated.replicas;
-    if (gates.open[i] && !complete) create_jobs_of(context, replicated, limit, plan);
+    if (!gates.open[i] || complete) continue;
+    if (!context.jobset.suspended && !may_start(context, quota, plan)) return;
+    create_jobs_of(context, replicated, limit, plan);
   }
 }
 
@@ -194,6 +203,7 @@ void adjust_jobs(const JobSetContext& context, const StartupGates& gates, JobSet
     const WantedRun wanted{
         .suspended = context.jobset.suspended, .open = gates.open[index], .elastic = context.settings.elastic_jobsets};
     if (would_start(context.jobset, *job, *replicated, wanted)) {
+      if (!may_start(context, quota, plan)) continue;
       const JobSetQuota::Start start = quota.judge(*job);
       if (start == JobSetQuota::Start::kNotSo) replace(context, *job, plan);
       if (start != JobSetQuota::Start::kNow) continue;
@@ -210,10 +220,7 @@ void keep_children(const JobSetContext& context, const StartupGates& gates, Plan
   create_service(context, plan);
   create_claims(context, plan);
   JobSetQuota quota(context, context.jobset);
-  if (context.jobset.suspended || quota.allows_start())
-    create_jobs(context, gates, plan);
-  else
-    plan.wake_at(context.now.wall + kQuotaInterval);
+  create_jobs(context, gates, quota, plan);
   adjust_jobs(context, gates, quota, plan);
 }
 

@@ -38,7 +38,6 @@ bool JobSetQuota::is_queued_by_itself(const Job& job) const {
 }
 
 JobSetQuota::Start JobSetQuota::judge(const Job& job) {
-  if (!answer().runs) return Start::kLater;
   if (!answer().counted) return is_queued_by_itself(job) ? Start::kLater : Start::kNow;
   return is_within_jobset(context_.state, job, jobset_, *answer().counted) ? Start::kNow : Start::kNotSo;
 }

@@ -17,15 +17,15 @@ class JobSetQuota {
   // Both must outlive it.
   JobSetQuota(const ReconcileContext& context, const JobSet& jobset) : context_(context), jobset_(jobset) {}
 
-  // Whether its Jobs can be made to run: may_run() of the JobSet.
+  // Whether the JobSet may run now (lets_run()), so that its Jobs can be made, resumed and scaled.
   bool allows_start();
 
   enum class Start {
     kNow,
-    kLater,  // the JobSet cannot run, or the Job is queued by itself and its own Workload starts it
+    kLater,  // the Job is queued by itself, and its own Workload starts it
     kNotSo,  // the Job is not what the JobSet asks for, or requests more than the quota has for it
   };
-  // Of an existing Job that is to be resumed or to grow.
+  // Of an existing Job that is to be resumed or to grow; allows_start() is true.
   Start judge(const Job& job);
 
  private:

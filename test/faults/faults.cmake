@@ -121,10 +121,10 @@ fault(finalizer-is-never-removed reconcilers/in_use.cpp
 
 fault(job-starts-without-admission reconcilers/job/job_workload.cpp
   "a Job is resumed as soon as it has a Workload"
-  [[  if (workload.admitted())
-    start(context, workload, plan);]]
-  [[  if (workload.admitted() || FAULT)
-    start(context, workload, plan);]])
+  [[  if (!lets_run(context, workload))
+    wait_for_admission(context, workload, plan);]]
+  [[  if (!lets_run(context, workload) && !FAULT)
+    wait_for_admission(context, workload, plan);]])
 
 fault(release-while-pods-run reconcilers/job/job_workload.cpp
   "an eviction gives quota back while pods run"
