@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "api/pods/in_place_pod.h"
-#include "manifests/names.h"
+#include "manifests/admission_policy.h"
 
 namespace muster::manifests {
 namespace {
@@ -14,13 +14,6 @@ using nlohmann::json;
 
 constexpr const char* kAgentPolicyName = "muster-in-place-restart-agents";
 constexpr std::string_view kPodUid = "authentication.kubernetes.io/pod-uid";
-
-json agent_policy_object(const char* kind, json spec) {
-  return {{"apiVersion", "admissionregistration.k8s.io/v1"},
-          {"kind", kind},
-          {"metadata", {{"name", kAgentPolicyName}, {"labels", {{kAppNameLabel, kAppName}}}}},
-          {"spec", std::move(spec)}};
-}
 
 json map_variable(const char* name, const std::string& path) {
   return {{"name", name}, {"expression", "has(" + path + ") ? " + path + " : {}"}};
@@ -69,9 +62,8 @@ std::vector<json> in_place_agent_policy() {
              {"message", "an agent of in-place restarts can change only the annotation " +
                              std::string(kInPlaceRestartAttemptAnnotation)},
              {"reason", "Forbidden"}}})}};
-  return {agent_policy_object("ValidatingAdmissionPolicy", std::move(policy)),
-          agent_policy_object("ValidatingAdmissionPolicyBinding",
-                              {{"policyName", kAgentPolicyName}, {"validationActions", json::array({"Deny"})}})};
+  return admission_policy("ValidatingAdmissionPolicy", kAgentPolicyName, std::move(policy),
+                          {{"validationActions", json::array({"Deny"})}});
 }
 
 }  // namespace muster::manifests

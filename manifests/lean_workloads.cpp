@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "api/meta/constants.h"
+#include "manifests/admission_policy.h"
 #include "manifests/match_conditions.h"
-#include "manifests/names.h"
 
 namespace muster::manifests {
 namespace {
@@ -12,13 +12,6 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kName = "muster-lean-workloads";
-
-json object_of(const char* kind, json spec) {
-  return {{"apiVersion", "admissionregistration.k8s.io/v1"},
-          {"kind", kind},
-          {"metadata", {{"name", kName}, {"labels", {{kAppNameLabel, kAppName}}}}},
-          {"spec", std::move(spec)}};
-}
 
 }  // namespace
 
@@ -38,8 +31,7 @@ std::vector<json> lean_workloads_policy(const std::string& own_namespace) {
        json::array(
            {{{"patchType", "JSONPatch"},
              {"jsonPatch", {{"expression", "[JSONPatch{op: \"remove\", path: \"/metadata/managedFields\"}]"}}}}})}};
-  return {object_of("MutatingAdmissionPolicy", std::move(policy)),
-          object_of("MutatingAdmissionPolicyBinding", {{"policyName", kName}})};
+  return admission_policy("MutatingAdmissionPolicy", kName, std::move(policy), json::object());
 }
 
 }  // namespace muster::manifests

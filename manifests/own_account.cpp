@@ -8,8 +8,8 @@
 #include "api/meta/constants.h"
 #include "jobs/group_scheduling.h"
 #include "jobs/job_kind.h"
+#include "manifests/admission_policy.h"
 #include "manifests/match_conditions.h"
-#include "manifests/names.h"
 #include "manifests/webhooks.h"
 
 namespace muster::manifests {
@@ -18,13 +18,6 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kOwnAccountPolicyName = "muster-own-account";
-
-json own_account_object(const char* kind, json spec) {
-  return {{"apiVersion", "admissionregistration.k8s.io/v1"},
-          {"kind", kind},
-          {"metadata", {{"name", kOwnAccountPolicyName}, {"labels", {{kAppNameLabel, kAppName}}}}},
-          {"spec", std::move(spec)}};
-}
 
 json written(const char* group, const std::vector<std::string>& resources, const std::vector<std::string>& operations) {
   return {{"apiGroups", {group}},
@@ -141,9 +134,8 @@ std::vector<json> own_account_policy(const std::string& own_namespace) {
                  {"matchConditions", json::array({match_conditions::by_muster(own_namespace)})},
                  {"variables", variables()},
                  {"validations", validations()}};
-  return {own_account_object("ValidatingAdmissionPolicy", std::move(policy)),
-          own_account_object("ValidatingAdmissionPolicyBinding",
-                             {{"policyName", kOwnAccountPolicyName}, {"validationActions", json::array({"Deny"})}})};
+  return admission_policy("ValidatingAdmissionPolicy", kOwnAccountPolicyName, std::move(policy),
+                          {{"validationActions", json::array({"Deny"})}});
 }
 
 }  // namespace muster::manifests

@@ -31,6 +31,18 @@ FieldErrors new_errors(const Review& review,
   return errors;
 }
 
+FieldErrors if_enforced(const Review& review, FieldErrors (*errors_in)(const Review& review)) {
+  return review.settings.suspend_guard == SuspendGuard::kEnforce ? errors_in(review) : FieldErrors();
+}
+
+std::vector<std::string> if_observed(const Review& review, FieldErrors (*errors_in)(const Review& review)) {
+  std::vector<std::string> warnings;
+  if (review.settings.suspend_guard != SuspendGuard::kObserve) return warnings;
+  for (const FieldError& error : errors_in(review))
+    warnings.push_back(error.field + ": " + error.detail + " (with suspendGuard: enforce this is rejected)");
+  return warnings;
+}
+
 namespace {
 
 AdmissionResponse validate(const Review& review, RuleObserver* observer, std::vector<std::string_view>& rules) {

@@ -37,6 +37,11 @@ struct Validator {
 // the rest of the object can still be changed.
 FieldErrors new_errors(const Review& review, const std::function<FieldErrors(const nlohmann::json& object)>& errors_in);
 
+// For rules of the suspend guard: what `errors_in` finds is rejected with suspendGuard: enforce, and a warning with
+// observe.
+FieldErrors if_enforced(const Review& review, FieldErrors (*errors_in)(const Review& review));
+std::vector<std::string> if_observed(const Review& review, FieldErrors (*errors_in)(const Review& review));
+
 // Generated: every `extern const Validator rule` of this folder, ordered by name.
 std::span<const Validator* const> all_validators();
 

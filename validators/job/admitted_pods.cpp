@@ -94,15 +94,11 @@ FieldErrors growth_in(const Review& review) {
 }
 
 FieldErrors check(const Review& review) {
-  return review.settings.suspend_guard == SuspendGuard::kEnforce ? growth_in(review) : FieldErrors();
+  return if_enforced(review, growth_in);
 }
 
 std::vector<std::string> warn(const Review& review) {
-  std::vector<std::string> warnings;
-  if (review.settings.suspend_guard != SuspendGuard::kObserve) return warnings;
-  for (const FieldError& error : growth_in(review))
-    warnings.push_back(error.field + ": " + error.detail + " (with suspendGuard: enforce this is rejected)");
-  return warnings;
+  return if_observed(review, growth_in);
 }
 
 }  // namespace

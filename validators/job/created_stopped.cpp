@@ -36,8 +36,8 @@ std::string state_of(const std::string& kind, std::string_view queue) {
   const std::string place = queue.empty() ? "" : " in LocalQueue \"" + std::string(queue) + "\"";
   return "this " + kind + " is queued" + place +
          ", but a webhook after muster's added the queue or started it; rename its MutatingWebhookConfiguration so "
-         "that "
-         "it sorts before \"muster\"";
+         "that it "
+         "sorts before \"muster\"";
 }
 
 FieldErrors unmarked_templates(const Review& review, const jobs::JobKind& kind, const std::string& why) {
@@ -63,15 +63,11 @@ FieldErrors errors_in(const Review& review) {
 }
 
 FieldErrors check(const Review& review) {
-  return review.settings.suspend_guard == SuspendGuard::kEnforce ? errors_in(review) : FieldErrors();
+  return if_enforced(review, errors_in);
 }
 
 std::vector<std::string> warn(const Review& review) {
-  std::vector<std::string> warnings;
-  if (review.settings.suspend_guard != SuspendGuard::kObserve) return warnings;
-  for (const FieldError& error : errors_in(review))
-    warnings.push_back(error.field + ": " + error.detail + " (with suspendGuard: enforce this is rejected)");
-  return warnings;
+  return if_observed(review, errors_in);
 }
 
 }  // namespace
