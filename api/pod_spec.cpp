@@ -68,7 +68,7 @@ PodSpecPtr read_requests(const json& pod_spec) {
       if (const json* value = find_path(from, {field})) to[field] = *value;
     }
   };
-  copy(pod_spec, requests, {"resources", "overhead", "runtimeClassName"});
+  copy(pod_spec, requests, {"resources", "resourceClaims", "overhead", "runtimeClassName"});
   for (const char* list : {"initContainers", "containers"}) {
     for (const json& container : array_at(pod_spec, {list})) {
       json& kept = requests[list].emplace_back(json::object());

@@ -52,7 +52,7 @@ struct PodSpec {
 };
 using PodSpecPtr = std::shared_ptr<const PodSpec>;
 // Only what its pods request, so that equal requests are equal texts: resources of the pod and of its containers,
-// overhead and RuntimeClass.
+// claims of devices, overhead and RuntimeClass.
 PodSpecPtr read_requests(const nlohmann::json& pod_spec);
 
 struct PodTemplate {

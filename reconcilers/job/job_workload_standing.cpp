@@ -18,6 +18,12 @@
 namespace muster::reconcilers {
 namespace {
 
+// Devices are claimed by name, so no amount shows them.
+bool claim_devices(const std::vector<PodSet>& pod_sets) {
+  return std::any_of(pod_sets.begin(), pod_sets.end(),
+                     [](const PodSet& pod_set) { return pod_set.pod_template.spec->resource_claims; });
+}
+
 // What all pods request, and how many pods there are: of the pod sets with these names, or of all.
 Requests requests_of(const JobContext& context, const std::vector<PodSet>& pod_sets,
                      const std::vector<std::string>& names = {}) {
@@ -63,7 +69,9 @@ bool has_room(const JobContext& context, const jobs::QueuedJob& child, const job
   if (owned == nullptr || !child.readable()) return false;
   const std::vector<jobs::QueuedJob> older = older_siblings(context, child.meta(), parent, owned);
   if (older.size() > kMostSiblings) return false;
-  Requests sum = requests_of(context, child.pod_set_shapes(context.queues().rules));
+  const std::vector<PodSet> wanted = child.pod_set_shapes(context.queues().rules);
+  if (claim_devices(wanted) && !claim_devices(pod_sets)) return false;
+  Requests sum = requests_of(context, wanted);
   for (const jobs::QueuedJob& sibling : older)
     muster::add(sum, requests_of(context, sibling.pod_set_shapes(context.queues().rules)));
   return state::is_within(sum, multiply(requests_of(context, pod_sets, owned->pod_sets), owned->times));

@@ -13,7 +13,7 @@ namespace {
 
 bool requests_no_more(const state::ClusterState& state, const Job& job, const PodSpec& counted) {
   const PodSpecPtr& spec = job.pod_template.spec == nullptr ? job.requests : job.pod_template.spec;
-  if (spec == nullptr) return false;
+  if (spec == nullptr || (spec->resource_claims && !counted.resource_claims)) return false;
   return state::is_within(to_requests(state::pod_requests_in(*spec, job.meta.ns, state)),
                           to_requests(state::pod_requests_in(counted, job.meta.ns, state)));
 }

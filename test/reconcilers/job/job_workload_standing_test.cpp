@@ -118,6 +118,16 @@ TEST_CASE("a Job below an admitted JobSet runs as far as the JobSet asks for it,
   }
 }
 
+TEST_CASE("a part of a job claims no devices that the quota does not have") {
+  Parts cluster;
+  cluster.say("Admitted");
+  cluster.edit(kJobs, "train-w-0", [](json& job) {
+    job["spec"]["template"]["spec"]["resourceClaims"] = json::array({{{"name", "gpu"}, {"resourceClaimName", "mine"}}});
+  });
+  CHECK(cluster.settle(kPart) == kOneStop);
+  CHECK_FALSE(cluster.runs());
+}
+
 TEST_CASE("a Job whose controller is not there is queued by itself, a few seconds after its creation") {
   Parts cluster;
   const json gone = controlled_by("jobset.x-k8s.io/v1alpha1", "JobSet", "gone", "gone-uid");

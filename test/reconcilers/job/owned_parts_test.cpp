@@ -81,6 +81,13 @@ TEST_CASE("the launcher of an admitted MPIJob runs, and what somebody adds does 
           "Suspended: this Job, with the older ones of its controller, requests more than the quota of MPIJob \"top\"");
     CHECK(whole.job_runs("top-launcher"));
   }
+  SUBCASE("the launcher with devices") {
+    whole.edit(kJobs, "top-launcher", [](json& job) {
+      job["spec"]["template"]["spec"]["resourceClaims"] =
+          json::array({{{"name", "gpu"}, {"resourceClaimName", "mine"}}});
+    });
+    CHECK_FALSE(whole.job_runs("top-launcher"));
+  }
   SUBCASE("the launcher with the pods of the workers") {
     whole.edit(kJobs, "top-launcher", [](json& job) { job["spec"]["parallelism"] = 2; });
     CHECK_FALSE(whole.job_runs("top-launcher"));
