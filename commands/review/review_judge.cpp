@@ -5,6 +5,7 @@
 #include "api/codec/json.h"
 #include "api/codec/json_patch.h"
 #include "api/conversion/conversion.h"
+#include "commands/review/kubernetes_rules.h"
 #include "commands/review/review_input.h"
 #include "manifests/schema.h"
 #include "mutators/mutator.h"
@@ -168,6 +169,7 @@ class Judge {
     }
     if (!mutated.patch().empty()) object_ = object_.patch(mutated.patch());
     for (const std::string& warning : mutated.warnings()) warn("warning", warning);
+    if (!version.schema) find("schema", check_by_kubernetes_rules(object_, old_));
     if (!version.schema) return true;
     manifests::prune_and_default(*version.schema, object_);
     if (!converted_) check(*version.schema);

@@ -195,6 +195,54 @@ TEST_CASE("review: an object of a kind that is not queued and asks for a queue i
   CHECK_FALSE(has_finding(run(queued, {.operation = Operation::kUpdate, .old_file = old_queued.path()})));
 }
 
+TEST_CASE("review: what the API server refuses of Kubernetes' own kinds is rejected") {
+  const std::string metadata = "metadata: {name: train, namespace: team-a}\n";
+  const auto job_of = [](const std::string& meta, const std::string& spec, const std::string& resources) {
+    return "apiVersion: batch/v1\nkind: Job\n" + meta + "spec: {" + spec +
+           "template: {spec: {restartPolicy: Never, containers: [{name: main, image: b, resources: {" + resources +
+           "}}]}}}\n";
+  };
+  struct Row {
+    std::string job, error;  // empty: allowed
+  };
+  const std::string of_main = "spec.template.spec.containers[0].resources.";
+  const Row rows[] = {
+      {job_of(metadata, "parallelism: 0, completions: 2, ", "requests: {cpu: 0}, limits: {cpu: 1m}"), ""},
+      {job_of("metadata: {generateName: train-, namespace: team-a}\n", "", ""), ""},
+      {job_of("metadata: {generateName: A_, namespace: team-a}\n", "", ""),
+       "metadata.generateName: Invalid value: \"A_\": a lowercase RFC 1123 subdomain must consist of"},
+      {job_of(metadata, "parallelism: -5, ", ""),
+       "spec.parallelism: Invalid value: -5: must be greater than or equal to 0"},
+      {job_of(metadata, "backoffLimit: -1, ", ""),
+       "spec.backoffLimit: Invalid value: -1: must be greater than or equal to 0"},
+      {job_of(metadata, "completions: many, ", ""), "spec.completions: Invalid value: \"many\": must be an integer"},
+      {job_of(metadata, "", "requests: {cpu: \"-3\"}"),
+       of_main + "requests[cpu]: Invalid value: \"-3\": must be greater than or equal to 0"},
+      {job_of(metadata, "", "limits: {memory: -1}"),
+       of_main + "limits[memory]: Invalid value: -1: must be greater than or equal to 0"},
+      {job_of(metadata, "", "requests: {cpu: much}"), of_main + "requests[cpu]: Invalid value: \"much\""},
+      {job_of(metadata, "", "requests: {cpu: 2}, limits: {cpu: 1500m}"),
+       of_main + "requests: Invalid value: \"2\": must be less than or equal to cpu limit of 1500m"},
+      {job_of("metadata: {name: Train_1, namespace: team-a}\n", "", ""),
+       "metadata.name: Invalid value: \"Train_1\": a lowercase RFC 1123 subdomain must consist of"},
+      {job_of("metadata: {name: train, namespace: a.b}\n", "", ""), "metadata.namespace: Invalid value: \"a.b\""},
+      {job_of("metadata: {namespace: team-a}\n", "", ""), "metadata.name: Required value"},
+      {"apiVersion: apps/v1\nkind: StatefulSet\n" + metadata + "spec: {replicas: -1}\n",
+       "spec.replicas: Invalid value: -1: must be greater than or equal to 0"},
+      {"apiVersion: v1\nkind: Pod\n" + metadata +
+           "spec: {initContainers: [{name: a, resources: {requests: {cpu: -1}}}], containers: []}\n",
+       "spec.initContainers[0].resources.requests[cpu]: Invalid value: -1"},
+      // Their names can have colons.
+      {"apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: \"system:a\"}\n", ""},
+  };
+  for (const Row& row : rows) {
+    INFO(row.job);
+    const Ran ran = run(row.job);
+    CHECK(ran.code == (row.error.empty() ? kReviewAllowed : kReviewRejected));
+    CHECK_MESSAGE(ran.err.find(row.error) != std::string::npos, ran.err);
+  }
+}
+
 TEST_CASE("review: typing mistakes in templates are told of with their path") {
   std::string job = kQueuedJob;
   job.replace(job.find("image:"), 6, "imagee:");
