@@ -43,6 +43,10 @@ inline constexpr std::string_view kUnsatisfiedChecksReason = "UnsatisfiedAdmissi
 // --- PodsReady ---
 inline constexpr std::string_view kWaitForStartReason = "WaitForStart";
 inline constexpr std::string_view kStartedReason = "Started";
+// muster's own, of jobs whose parts start one after another (dependsOn, startupPolicy of a JobSet): all that may start
+// is ready; what started next is not ready yet.
+inline constexpr std::string_view kStartedInPartReason = "StartedInPart";
+inline constexpr std::string_view kWaitForNextPartReason = "WaitForNextPart";
 inline constexpr std::string_view kWaitForRecoveryReason = "WaitForRecovery";
 inline constexpr std::string_view kRecoveredReason = "Recovered";
 

@@ -88,6 +88,8 @@ void explain_not_ready(const ExplainContext& context, const jobs::QueuedJob& job
       workload == nullptr ? nullptr : find_condition(workload->status.conditions, kPodsReadyCondition);
   if (ready != nullptr && ready->reason == kWaitForRecoveryReason)
     reply.because.push_back("All pods were ready before, and a pod has failed: it waits for recovery.");
+  if (ready != nullptr && ready->reason == kWaitForNextPartReason)
+    reply.because.push_back("The part before was ready; the next part of the job starts now, and has its own time.");
   const auto& settings = context.queues().wait_for_pods_ready;
   if (workload != nullptr && settings) {
     const auto wait = reconcilers::pods_ready_wait(workload->status.conditions, *settings);

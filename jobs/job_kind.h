@@ -48,6 +48,12 @@ struct BasicPodTemplateRef {
 using PodTemplateRef = BasicPodTemplateRef<nlohmann::json>;             // for editing
 using ConstPodTemplateRef = BasicPodTemplateRef<const nlohmann::json>;  // for reading
 
+// Of a job whose parts start one after another.
+struct Stages {
+  bool more_wait = false;    // parts that may not start yet
+  bool next_starts = false;  // pods are not ready only of parts that had to wait for others
+};
+
 struct JobEnd {
   bool success = false;
   std::string message;  // of the job's own condition
@@ -139,8 +145,9 @@ class JobKind {
   virtual bool left_alone(const TypedObject&) const { return false; }
   // Its controller needs the quota while the object is being deleted.
   virtual bool works_while_deleted(const TypedObject&) const { return false; }
-  virtual bool active(const TypedObject& job) const = 0;  // some of its pods run
-  virtual bool pods_ready(const TypedObject& job) const = 0;
+  virtual bool active(const TypedObject& job) const = 0;      // some of its pods run
+  virtual bool pods_ready(const TypedObject& job) const = 0;  // of the parts that may start
+  virtual Stages stages(const TypedObject&) const { return {}; }
   // nullopt: it has not ended.
   virtual std::optional<JobEnd> end(const TypedObject& job) const = 0;
   virtual std::vector<ReclaimablePod> reclaimable_pods(const TypedObject& job) const = 0;

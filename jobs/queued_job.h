@@ -55,6 +55,7 @@ class QueuedJob {
   bool stopped() const { return suspended() && !stopping(); }
   bool active() const { return kind_->active(*job_); }
   bool pods_ready() const { return kind_->pods_ready(*job_); }
+  Stages stages() const { return kind_->stages(*job_); }
   std::optional<JobEnd> end() const { return kind_->end(*job_); }
   std::vector<ReclaimablePod> reclaimable_pods() const { return kind_->reclaimable_pods(*job_); }
   bool has_start_time() const { return kind_->has_start_time(*job_); }

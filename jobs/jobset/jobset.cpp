@@ -8,6 +8,7 @@
 #include "jobs/edit.h"
 #include "jobs/ended_by_condition.h"
 #include "jobs/job_kind.h"
+#include "jobs/jobset/startup_gates.h"
 
 namespace muster::jobs {
 namespace {
@@ -45,11 +46,21 @@ int32_t pods_of(const ReplicatedJob& replicated) {
   return saturated_count(int64_t{replicated.replicas} * pods_at_once(replicated.parallelism, replicated.completions));
 }
 
-const ReplicatedJobStatus* status_of(const JobSet& jobset, std::string_view replicated_job) {
-  const auto& statuses = jobset.status.replicated_jobs;
-  const auto found = std::find_if(statuses.begin(), statuses.end(),
-                                  [&](const ReplicatedJobStatus& status) { return status.name == replicated_job; });
-  return found == statuses.end() ? nullptr : &*found;
+// By the status: whoever writes it has seen the Jobs.
+StartupGates gates_of(const JobSet& jobset) {
+  return startup_gates(jobset, jobset.status.replicated_jobs, true);
+}
+
+bool is_ready(const JobSet& jobset, const ReplicatedJob& replicated) {
+  const ReplicatedJobStatus* counts = find_counts(jobset.status.replicated_jobs, replicated.name);
+  return counts != nullptr ? int64_t{counts->ready} + counts->succeeded == replicated.replicas
+                           : replicated.replicas == 0;
+}
+
+// An InOrder start that is over stays over: a later loss is no start.
+bool waits_for_others(const JobSet& jobset, size_t index) {
+  const bool in_order = jobset.in_order && !condition_is_true(jobset.status.conditions, kStartupPolicyCompleted);
+  return (in_order && index > 0) || !jobset.replicated_jobs[index].depends_on.empty();
 }
 
 // A replicated job as it is stored, with a changed pod template. Lists are replaced by a
@@ -87,14 +98,28 @@ class JobSetKind final : public JobKind {
     return std::any_of(statuses.begin(), statuses.end(),
                        [](const ReplicatedJobStatus& status) { return status.active > 0; });
   }
-  // A JobSet counts Jobs, not pods.
+  // A JobSet counts Jobs, not pods. What may not start yet is not late.
   bool pods_ready(const TypedObject& object) const override {
     const JobSet& jobset = jobset_of(object);
-    int64_t wanted = 0;
-    int64_t ready = 0;
-    for (const ReplicatedJob& replicated : jobset.replicated_jobs) wanted += replicated.replicas;
-    for (const ReplicatedJobStatus& status : jobset.status.replicated_jobs) ready += status.ready + status.succeeded;
-    return wanted == ready;
+    const StartupGates gates = gates_of(jobset);
+    size_t ready = 0, open = 0;
+    for (size_t i = 0; i < gates.open.size(); ++i) {
+      if (!gates.open[i]) continue;
+      ++open;
+      if (is_ready(jobset, jobset.replicated_jobs[i])) ++ready;
+    }
+    return ready == open && (open > 0 || gates.open.empty());
+  }
+  Stages stages(const TypedObject& object) const override {
+    const JobSet& jobset = jobset_of(object);
+    const StartupGates gates = gates_of(jobset);
+    Stages stages{.next_starts = true};
+    for (size_t i = 0; i < gates.open.size(); ++i) {
+      if (!gates.open[i]) stages.more_wait = true;
+      if (gates.open[i] && !is_ready(jobset, jobset.replicated_jobs[i]) && !waits_for_others(jobset, i))
+        stages.next_starts = false;
+    }
+    return stages;
   }
   std::optional<JobEnd> end(const TypedObject& job) const override {
     const Conditions& conditions = jobset_of(job).status.conditions;
@@ -105,7 +130,7 @@ class JobSetKind final : public JobKind {
     const JobSet& jobset = jobset_of(object);
     std::vector<ReclaimablePod> pods;
     for (const ReplicatedJob& replicated : jobset.replicated_jobs) {
-      const ReplicatedJobStatus* status = status_of(jobset, replicated.name);
+      const ReplicatedJobStatus* status = find_counts(jobset.status.replicated_jobs, replicated.name);
       if (status == nullptr || status->succeeded <= 0 || status->succeeded > replicated.replicas) continue;
       const int32_t per_job = pods_at_once(replicated.parallelism, replicated.completions);
       pods.push_back({.name = replicated.name, .count = saturated_count(int64_t{status->succeeded} * per_job)});

@@ -55,7 +55,7 @@ Plan tidy_up(const JobSetContext& context) {
 
 // --- The whole ---
 
-void set_conditions(const JobSet& jobset, const StartupGates& gates, StatusDraft& draft) {
+void set_conditions(const JobSet& jobset, const jobs::StartupGates& gates, StatusDraft& draft) {
   if (jobset.suspended) return draft.suspend();
   if (jobset.in_order && gates.in_progress) return draft.startup_in_progress();
   if (jobset.in_order) draft.startup_completed();
@@ -86,7 +86,7 @@ Step judge(const JobSetContext& context, const GangFailures& failures, StatusDra
 Plan hold_jobset(const JobSetContext& context) {
   Plan plan;
   const std::vector<ReplicatedJobStatus> counts = count_jobs(context.jobset, context.run);
-  StartupGates gates = startup_gates(context.jobset, context.run, counts);
+  jobs::StartupGates gates = startup_gates(context.jobset, context.run, counts);
   gates.open.assign(gates.open.size(), false);
   StatusDraft draft(context.jobset, counts, context.now);
   draft.unsupported(context.jobset.unsupported);
@@ -134,7 +134,7 @@ Plan run_jobset(const JobSetContext& context) {
   Plan plan;
   delete_older_jobs(context, plan);
   const std::vector<ReplicatedJobStatus> counts = count_jobs(context.jobset, context.run);
-  const StartupGates gates = startup_gates(context.jobset, context.run, counts);
+  const jobs::StartupGates gates = startup_gates(context.jobset, context.run, counts);
   StatusDraft draft(context.jobset, counts, context.now);
   draft.supported();
   const GangFailures failures = sort_failures(context.jobset, context.run, context.state);

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "reconcilers/jobset/jobset_child.h"
+#include "reconcilers/jobset/jobset_resume.h"
 
 namespace muster::reconcilers {
 namespace {
@@ -57,7 +57,7 @@ JobAdjustment adjustment_of(const Job& job, const ReplicatedJob& replicated, con
     // Job controller sets it again.
     if (!job.status.start_time.is_zero())
       return {.verb = Verb::kPatchStatus, .patch = {{"status", {{"startTime", nullptr}}}}};
-    patch = resume_patch(job, replicated);
+    patch = resume_patch(job, replicated, wanted.records);
   } else if (!job.suspended && wanted.suspended) {
     patch["spec"]["suspend"] = true;
   }

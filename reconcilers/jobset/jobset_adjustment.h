@@ -13,6 +13,7 @@ namespace muster::reconcilers {
 struct WantedRun {
   bool suspended = false;
   bool open = false;     // its replicated job can start: see StartupGates
+  bool records = false;  // records_templates(): the Job records what its template has been given
   bool elastic = false;  // ReconcilerSettings::elastic_jobsets
 };
 

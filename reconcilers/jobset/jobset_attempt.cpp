@@ -41,18 +41,6 @@ auto find_in(Counts& counts, std::string_view name) -> decltype(counts.data()) {
   return found == counts.end() ? nullptr : &*found;
 }
 
-int64_t started(const ReplicatedJobStatus& counts) {
-  return int64_t{counts.ready} + counts.failed + counts.succeeded;
-}
-
-bool reached(const JobSet& jobset, const Dependency& dependency, const std::vector<ReplicatedJobStatus>& counts) {
-  const ReplicatedJob* awaited = jobset.find(dependency.replicated_job);
-  const ReplicatedJobStatus* have = find_counts(counts, dependency.replicated_job);
-  if (awaited == nullptr || have == nullptr) return false;
-  const int64_t done = dependency.until == DependencyStatus::kComplete ? have->succeeded : started(*have);
-  return done == awaited->replicas;
-}
-
 // Existing Jobs that are being replaced individually.
 int64_t being_replaced(const JobSet& jobset, const JobSetAttempt& run) {
   if (!jobset.restarts_single_jobs()) return 0;
@@ -103,7 +91,7 @@ std::vector<ReplicatedJobStatus> count_jobs(const JobSet& jobset, const JobSetAt
   std::vector<ReplicatedJobStatus> counts;
   for (const ReplicatedJob& replicated : jobset.replicated_jobs) {
     ReplicatedJobStatus& entry = counts.emplace_back(ReplicatedJobStatus{.name = replicated.name});
-    const ReplicatedJobStatus* stored = find_counts(jobset.status.replicated_jobs, replicated.name);
+    const ReplicatedJobStatus* stored = jobs::find_counts(jobset.status.replicated_jobs, replicated.name);
     if (stored == nullptr) continue;
     entry.job_restarts = stored->job_restarts;
     entry.job_restarts_count_towards_max = stored->job_restarts_count_towards_max;
@@ -121,44 +109,26 @@ std::vector<ReplicatedJobStatus> count_jobs(const JobSet& jobset, const JobSetAt
   return counts;
 }
 
-const ReplicatedJobStatus* find_counts(const std::vector<ReplicatedJobStatus>& counts,
-                                       std::string_view replicated_job) {
-  return find_in(counts, replicated_job);
-}
-
 bool same_counts(const std::vector<ReplicatedJobStatus>& one, const std::vector<ReplicatedJobStatus>& other) {
   const auto covers = [](const std::vector<ReplicatedJobStatus>& left, const std::vector<ReplicatedJobStatus>& right) {
     return std::all_of(left.begin(), left.end(), [&](const ReplicatedJobStatus& entry) {
-      const ReplicatedJobStatus* twin = find_counts(right, entry.name);
+      const ReplicatedJobStatus* twin = jobs::find_counts(right, entry.name);
       return entry == (twin == nullptr ? ReplicatedJobStatus{.name = entry.name} : *twin);
     });
   };
   return covers(one, other) && covers(other, one);
 }
 
-StartupGates startup_gates(const JobSet& jobset, const JobSetAttempt& run,
-                           const std::vector<ReplicatedJobStatus>& counts) {
-  const bool in_order = jobset.in_order && !jobset.suspended;
-  const bool completed =
-      condition_is_true(jobset.status.conditions, kStartupPolicyCompleted) && all_released(jobset, run);
-  StartupGates gates;
-  for (const ReplicatedJob& replicated : jobset.replicated_jobs) {
-    const bool released =
-        std::all_of(replicated.depends_on.begin(), replicated.depends_on.end(),
-                    [&](const Dependency& dependency) { return reached(jobset, dependency, counts); });
-    gates.open.push_back(released && !gates.in_progress);
-    const ReplicatedJobStatus* have = find_counts(counts, replicated.name);
-    const bool has_started = have != nullptr && started(*have) == replicated.replicas;
-    if (in_order && released && !completed && !has_started) gates.in_progress = true;
-  }
-  return gates;
+jobs::StartupGates startup_gates(const JobSet& jobset, const JobSetAttempt& run,
+                                 const std::vector<ReplicatedJobStatus>& counts) {
+  return jobs::startup_gates(jobset, counts, all_released(jobset, run));
 }
 
-bool settled(const JobSet& jobset, const StartupGates& gates, const std::vector<ReplicatedJobStatus>& counts) {
+bool settled(const JobSet& jobset, const jobs::StartupGates& gates, const std::vector<ReplicatedJobStatus>& counts) {
   for (size_t i = 0; i < jobset.replicated_jobs.size(); ++i) {
     if (!gates.open[i]) continue;
-    const ReplicatedJobStatus* have = find_counts(counts, jobset.replicated_jobs[i].name);
-    const int64_t known = have == nullptr ? 0 : started(*have) + have->suspended;
+    const ReplicatedJobStatus* have = jobs::find_counts(counts, jobset.replicated_jobs[i].name);
+    const int64_t known = have == nullptr ? 0 : jobs::started(*have) + have->suspended;
     if (known < jobset.replicated_jobs[i].replicas) return false;
   }
   return true;

@@ -13,12 +13,10 @@
 #include <vector>
 
 #include "api/jobset.h"
+#include "jobs/jobset/startup_gates.h"
 #include "state/cluster_state.h"
 
 namespace muster::reconcilers {
-
-// The condition that an InOrder start is over.
-inline constexpr std::string_view kStartupPolicyCompleted = "StartupPolicyCompleted";
 
 struct JobSetAttempt {
   // Of the present attempt, by name.
@@ -41,26 +39,15 @@ JobSetAttempt jobs_of(const JobSet& jobset, const state::ClusterState& state);
 // once, suspended when its spec says so. The restarts of single Jobs are as stored.
 std::vector<ReplicatedJobStatus> count_jobs(const JobSet& jobset, const JobSetAttempt& run);
 
-// nullptr when there is no entry of that name.
-const ReplicatedJobStatus* find_counts(const std::vector<ReplicatedJobStatus>& counts, std::string_view replicated_job);
 // The same counts, in any order; a missing entry counts as zeros.
 bool same_counts(const std::vector<ReplicatedJobStatus>& one, const std::vector<ReplicatedJobStatus>& other);
 
-// Which replicated jobs may have Jobs now (created, and resumed), in the JobSet's order.
-struct StartupGates {
-  std::vector<bool> open;
-  // An InOrder start that has not come to its end.
-  bool in_progress = false;
-};
-// dependsOn holds back a replicated job until those before it are Ready or Complete; InOrder until
-// all before it have started, but while the JobSet is suspended all of its Jobs are made. A
-// completed InOrder start stays complete while its Jobs exist or restart, for any state of their
-// pods.
-StartupGates startup_gates(const JobSet& jobset, const JobSetAttempt& run,
-                           const std::vector<ReplicatedJobStatus>& counts);
+// By the Jobs themselves, where the status may be late.
+jobs::StartupGates startup_gates(const JobSet& jobset, const JobSetAttempt& run,
+                                 const std::vector<ReplicatedJobStatus>& counts);
 
 // Whether nothing more is to be expected of any replicated job that may start: each of
 // its Jobs is ready, finished or suspended.
-bool settled(const JobSet& jobset, const StartupGates& gates, const std::vector<ReplicatedJobStatus>& counts);
+bool settled(const JobSet& jobset, const jobs::StartupGates& gates, const std::vector<ReplicatedJobStatus>& counts);
 
 }  // namespace muster::reconcilers

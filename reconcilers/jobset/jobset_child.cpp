@@ -1,6 +1,5 @@
 #include "reconcilers/jobset/jobset_child.h"
 
-#include <algorithm>
 #include <initializer_list>
 
 #include "api/codec/json.h"
@@ -11,6 +10,7 @@
 #include "jobs/jobset/jobset_fields.h"
 #include "reconcilers/command.h"
 #include "reconcilers/jobset/jobset_placement.h"
+#include "reconcilers/jobset/jobset_resume.h"
 
 namespace muster::reconcilers {
 namespace {
@@ -78,21 +78,6 @@ void add_claims(const JobSet& jobset, json& pod_spec) {
   }
 }
 
-json list_of(const std::string& text) {
-  auto list = parse_json(text);
-  return list && list->is_array() ? std::move(*list) : json::array();
-}
-
-// The items of `wanted` that are not in the list yet, appended at its end.
-void add_missing(const std::string& present_text, const json& wanted, std::string_view key, json& pod_spec) {
-  json list = list_of(present_text);
-  const size_t before = list.size();
-  for (const json& item : wanted) {
-    if (std::find(list.begin(), list.end(), item) == list.end()) list.push_back(item);
-  }
-  if (list.size() != before) pod_spec[std::string(key)] = std::move(list);
-}
-
 }  // namespace
 
 std::string coordinator_endpoint(const JobSet& jobset) {
@@ -113,6 +98,9 @@ ChildJobMaker::ChildJobMaker(const JobSet& jobset, const ReplicatedJob& replicat
                       {"labels", read_string_map(object_at(from, {"metadata", "labels"}))},
                       {"annotations", read_string_map(annotations)},
                       {"ownerReferences", json::array({controller_reference(kJobSets, jobset.meta, true)})}};
+  if (records_templates(jobset))
+    if (std::string record = applied_template(object_at(from, {"spec", "template"})); !record.empty())
+      job_["metadata"]["annotations"][std::string(kAppliedTemplateAnnotation)] = std::move(record);
   job_["spec"]["suspend"] = jobset.suspended;
   json* pod_spec = jobs::make_object(job_, {"spec", "template", "spec"});
   if (pod_spec != nullptr && jobset.dns_hostnames) (*pod_spec)["subdomain"] = jobset.subdomain;
@@ -172,28 +160,6 @@ json ChildJobMaker::make(int32_t index) const {
   if (json* pod_template = jobs::existing_object(job, {"spec", "template"}))
     place_exclusively(options_.priority, *pod_template);
   return job;
-}
-
-json resume_patch(const Job& job, const ReplicatedJob& replicated) {
-  const json from = parsed(replicated.template_text);
-  const json& pod_template = object_at(from, {"spec", "template"});
-  json metadata = json::object();
-  for (std::string_view key : {"labels", "annotations"}) {
-    json map = read_string_map(object_at(pod_template, {"metadata", key}));
-    if (!map.empty()) metadata[std::string(key)] = std::move(map);
-  }
-  json pod_spec = json::object();
-  json selector = read_string_map(object_at(pod_template, {"spec", "nodeSelector"}));
-  if (!selector.empty()) pod_spec["nodeSelector"] = std::move(selector);
-  const json& tolerations = array_at(pod_template, {"spec", "tolerations"});
-  const json& gates = array_at(pod_template, {"spec", "schedulingGates"});
-  add_missing(job.tolerations_text, tolerations, "tolerations", pod_spec);
-  add_missing(job.scheduling_gates_text, gates, "schedulingGates", pod_spec);
-
-  json patch = {{"spec", {{"suspend", false}}}};
-  if (!metadata.empty()) patch["spec"]["template"]["metadata"] = std::move(metadata);
-  if (!pod_spec.empty()) patch["spec"]["template"]["spec"] = std::move(pod_spec);
-  return patch;
 }
 
 json volume_claim(const JobSet& jobset, const VolumeClaim& claim) {

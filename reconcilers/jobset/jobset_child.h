@@ -1,5 +1,4 @@
-// The children of a JobSet: its Jobs, their changes when they are resumed or scaled, and its headless Service. Values
-// in, JSON out; pure.
+// The children of a JobSet: its Jobs, its claims, and its headless Service. Values in, JSON out; pure.
 //
 // Names, labels and annotations are upstream's, exactly (kubernetes-sigs/jobset,
 // pkg/controllers/jobset_controller.go; recorded in the vectors workload_names):
@@ -45,12 +44,6 @@ class ChildJobMaker {
   int64_t first_global_index_ = 0;
   int64_t first_group_index_ = 0;
 };
-
-// The merge patch that lets a suspended Job run with what the JobSet's template says now:
-// labels, annotations, node selector, tolerations and scheduling gates are added to the
-// Job's own, which others may have added to as well. Kubernetes refuses it while the Job
-// has a startTime.
-nlohmann::json resume_patch(const Job& job, const ReplicatedJob& replicated);
 
 // A claim of spec.volumeClaimPolicies. The JobSet owns it unless it is to be retained.
 nlohmann::json volume_claim(const JobSet& jobset, const VolumeClaim& claim);

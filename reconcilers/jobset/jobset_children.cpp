@@ -11,6 +11,7 @@
 #include "reconcilers/jobset/jobset_adjustment.h"
 #include "reconcilers/jobset/jobset_child.h"
 #include "reconcilers/jobset/jobset_quota.h"
+#include "reconcilers/jobset/jobset_resume.h"
 #include "reconcilers/jobset/jobset_status.h"
 #include "reconcilers/step.h"
 
@@ -157,7 +158,7 @@ bool may_start(const JobSetContext& context, JobSetQuota& quota, Plan& plan) {
   return false;
 }
 
-void create_jobs(const JobSetContext& context, const StartupGates& gates, JobSetQuota& quota, Plan& plan) {
+void create_jobs(const JobSetContext& context, const jobs::StartupGates& gates, JobSetQuota& quota, Plan& plan) {
   const auto& failure = context.jobset.failure;
   const bool blocking = failure && failure->strategy == RestartStrategy::kBlockingRecreate;
   if (blocking && !context.run.older.empty()) return;
@@ -194,14 +195,16 @@ bool would_start(const JobSet& jobset, const Job& job, const ReplicatedJob& repl
   return grows || (job.suspended && wanted.open);
 }
 
-void adjust_jobs(const JobSetContext& context, const StartupGates& gates, JobSetQuota& quota, Plan& plan) {
+void adjust_jobs(const JobSetContext& context, const jobs::StartupGates& gates, JobSetQuota& quota, Plan& plan) {
   for (const Job* job : context.run.active) {
     if (job->meta.deleting) continue;
     const ReplicatedJob* replicated = context.jobset.find(job->meta.label(kReplicatedJobNameKey));
     if (replicated == nullptr) continue;
     const auto index = replicated - context.jobset.replicated_jobs.data();
-    const WantedRun wanted{
-        .suspended = context.jobset.suspended, .open = gates.open[index], .elastic = context.settings.elastic_jobsets};
+    const WantedRun wanted{.suspended = context.jobset.suspended,
+                           .open = gates.open[index],
+                           .records = records_templates(context.jobset),
+                           .elastic = context.settings.elastic_jobsets};
     if (would_start(context.jobset, *job, *replicated, wanted)) {
       if (!may_start(context, quota, plan)) continue;
       const JobSetQuota::Start start = quota.judge(*job);
@@ -216,7 +219,7 @@ void adjust_jobs(const JobSetContext& context, const StartupGates& gates, JobSet
 
 }  // namespace
 
-void keep_children(const JobSetContext& context, const StartupGates& gates, Plan& plan) {
+void keep_children(const JobSetContext& context, const jobs::StartupGates& gates, Plan& plan) {
   create_service(context, plan);
   create_claims(context, plan);
   JobSetQuota quota(context, context.jobset);

@@ -8,6 +8,6 @@ namespace muster::reconcilers {
 
 // Creates what is missing, and resumes, suspends, scales or replaces the Jobs that exist. Nothing starts or grows
 // before the queues let it (JobSetQuota).
-void keep_children(const JobSetContext& context, const StartupGates& gates, Plan& plan);
+void keep_children(const JobSetContext& context, const jobs::StartupGates& gates, Plan& plan);
 
 }  // namespace muster::reconcilers

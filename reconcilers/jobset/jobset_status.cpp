@@ -168,7 +168,7 @@ void StatusDraft::restart(const Verdict& verdict) {
   }
   // Here, and not when the Jobs are deleted: then the Jobs could not be distinguished from Jobs that restart
   // individually.
-  turn_off(kStartupPolicyCompleted);
+  turn_off(jobs::kStartupPolicyCompleted);
   // With several restarts in a row the message names the last restart; the start time of the first restart
   // stays.
   report_restart("True", verdict.restarting_reason, verdict.message, kWarningEvent);
@@ -203,11 +203,11 @@ void StatusDraft::resume() {
 void StatusDraft::startup_in_progress() {
   const bool news = turn(kStartupPolicyInProgress, "True", "InOrderStartupPolicyInProgress",
                          "in order startup policy is in progress", kNormalEvent);
-  if (news) turn_off(kStartupPolicyCompleted);
+  if (news) turn_off(jobs::kStartupPolicyCompleted);
 }
 
 void StatusDraft::startup_completed() {
-  const bool news = turn(kStartupPolicyCompleted, "True", "InOrderStartupPolicyCompleted",
+  const bool news = turn(jobs::kStartupPolicyCompleted, "True", "InOrderStartupPolicyCompleted",
                          "in order startup policy has completed", kNormalEvent);
   if (news) turn_off(kStartupPolicyInProgress);
 }
@@ -218,14 +218,14 @@ void StatusDraft::supported() {
   set({std::string(kUnsupported), "False", "Supported", "muster runs this JobSet", {}});
 }
 
-bool StatusDraft::is_worth_a_write(const Plan& plan, const StartupGates& gates) const {
+bool StatusDraft::is_worth_a_write(const Plan& plan, const jobs::StartupGates& gates) const {
   if (urgent_) return true;
   if (!plan.writes.empty()) return false;
   return conditions_changed_ || settled(jobset_, gates, status_.replicated_jobs) ||
          settled(jobset_, gates, jobset_.status.replicated_jobs);
 }
 
-void StatusDraft::write_into(Plan& plan, const StartupGates& gates) const {
+void StatusDraft::write_into(Plan& plan, const jobs::StartupGates& gates) const {
   const bool counts_changed = !same_counts(status_.replicated_jobs, jobset_.status.replicated_jobs);
   if (!urgent_ && !conditions_changed_ && !counts_changed) return;
   if (!is_worth_a_write(plan, gates) && !on_beat(jobset_, now_.wall)) {

@@ -60,7 +60,7 @@ class StatusDraft {
   void supported();
 
   // Adds the write to the plan, or the time when it will be due.
-  void write_into(Plan& plan, const StartupGates& gates) const;
+  void write_into(Plan& plan, const jobs::StartupGates& gates) const;
 
  private:
   // As upstream: reason and message stay while the status does, and a condition becomes False only if it was True.
@@ -79,7 +79,7 @@ class StatusDraft {
   // No restart is in progress, for this reason; nothing if the JobSet has never restarted.
   void end_restart(const std::string& reason, const std::string& message);
   void end(std::string_view state);
-  bool is_worth_a_write(const Plan& plan, const StartupGates& gates) const;
+  bool is_worth_a_write(const Plan& plan, const jobs::StartupGates& gates) const;
 
   const JobSet& jobset_;
   const Now now_;

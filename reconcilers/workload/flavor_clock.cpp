@@ -30,7 +30,8 @@ bool flavor_clocks_run(const WorkloadStatus& status) {
       condition_is_true(status.conditions, kEvictedCondition))
     return false;
   const Condition* ready = find_condition(status.conditions, kPodsReadyCondition);
-  return ready != nullptr && !ready->is_true() && ready->reason == kWaitForStartReason;
+  return ready != nullptr && !ready->is_true() &&
+         (ready->reason == kWaitForStartReason || ready->reason == kWaitForNextPartReason);
 }
 
 void start_flavor_clocks(WorkloadStatus& status, const ClusterQueue& queue, Timestamp stamp) {

@@ -26,18 +26,26 @@ WorkloadStatus finished_status(const Workload& workload, std::string_view reason
 }
 
 Condition pods_ready_condition(const Workload& workload, const jobs::QueuedJob& job, Timestamp now) {
-  return pods_ready_condition(workload, job.pods_ready(), now);
+  return pods_ready_condition(workload, job.pods_ready(), now, job.stages());
 }
 
-Condition pods_ready_condition(const Workload& workload, bool pods_ready, Timestamp now) {
+Condition pods_ready_condition(const Workload& workload, bool pods_ready, Timestamp now, const jobs::Stages& stages) {
   const Condition* present = find_condition(workload.status.conditions, kPodsReadyCondition);
   const std::string_view before = present == nullptr ? kWaitForStartReason : std::string_view(present->reason);
   if (!workload.admitted() || (!pods_ready && before == kWaitForStartReason)) {
     return condition(workload, kPodsReadyCondition, false, kWaitForStartReason, std::string(kNotAllPodsReady), now);
   }
+  if (!pods_ready && (before == kWaitForNextPartReason || (before == kStartedInPartReason && stages.next_starts))) {
+    return condition(workload, kPodsReadyCondition, false, kWaitForNextPartReason,
+                     "Not all pods of the part that starts now are ready or succeeded", now);
+  }
   if (!pods_ready) {
     return condition(workload, kPodsReadyCondition, false, kWaitForRecoveryReason,
                      "At least one pod has failed, waiting for recovery", now);
+  }
+  if (stages.more_wait) {
+    return condition(workload, kPodsReadyCondition, true, kStartedInPartReason,
+                     "All pods that may start are ready or succeeded, the others start after them", now);
   }
   const bool recovered = before == kWaitForRecoveryReason || before == kRecoveredReason;
   return condition(workload, kPodsReadyCondition, true, recovered ? kRecoveredReason : kStartedReason,

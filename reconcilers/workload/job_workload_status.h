@@ -18,8 +18,10 @@ WorkloadStatus finished_status(const Workload& workload, std::string_view reason
 // The message of PodsReady=False with WaitForStart.
 inline constexpr std::string_view kNotAllPodsReady = "Not all pods are ready or succeeded";
 
-// What PodsReady shall be. Once all pods were ready, a loss of one waits for recovery.
-Condition pods_ready_condition(const Workload& workload, bool pods_ready, Timestamp now);
+// What PodsReady shall be. Once all pods were ready, a loss of one waits for recovery; the next part of a job that
+// starts in stages waits for its start.
+Condition pods_ready_condition(const Workload& workload, bool pods_ready, Timestamp now,
+                               const jobs::Stages& stages = {});
 Condition pods_ready_condition(const Workload& workload, const jobs::QueuedJob& job, Timestamp now);
 // With that word on its pods. What it has tried before is over once it runs on its flavors.
 WorkloadStatus status_with_pods(const Workload& workload, Condition pods_ready);

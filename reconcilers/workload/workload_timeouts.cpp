@@ -43,6 +43,8 @@ std::optional<PodsReadyWait> pods_ready_wait(const Conditions& conditions, const
   // Old versions of Kueue wrote "PodsReady" instead of WaitForStart.
   if (ready == nullptr || ready->reason == kWaitForStartReason || ready->reason == kPodsReadyCondition)
     return PodsReadyWait{kWaitForStartReason, to_time_point(admitted->last_transition) + settings.timeout};
+  if (ready->reason == kWaitForNextPartReason)
+    return PodsReadyWait{kWaitForStartReason, to_time_point(ready->last_transition) + settings.timeout};
   if (ready->reason == kWaitForRecoveryReason && settings.recovery_timeout)
     return PodsReadyWait{kWaitForRecoveryReason, to_time_point(ready->last_transition) + *settings.recovery_timeout};
   return std::nullopt;

@@ -60,12 +60,15 @@ class StatusChange {
     add(Measured::kChecksPassed).seconds = seconds_between(stamp(kQuotaReservedCondition), stamp(kAdmittedCondition));
   }
 
+  // The first start after an admission counts: no recovery, and no later part of a job that starts in stages.
   void measure_readiness() {
+    const Condition* before = find_condition(workload_.status.conditions, kPodsReadyCondition);
+    const bool recovers = before != nullptr && before->reason == kWaitForRecoveryReason;
+    if (recovers)
+      add(Measured::kRecovered).seconds = seconds_between(before->last_transition, stamp(kPodsReadyCondition));
+    if (recovers || (before != nullptr && before->reason == kWaitForNextPartReason)) return;
     add(Measured::kReady).seconds = waited(kPodsReadyCondition);
     add(Measured::kReadySinceAdmitted).seconds = seconds_between(stamp(kAdmittedCondition), stamp(kPodsReadyCondition));
-    const Condition* before = find_condition(workload_.status.conditions, kPodsReadyCondition);
-    if (before != nullptr && before->reason == kWaitForRecoveryReason)
-      add(Measured::kRecovered).seconds = seconds_between(before->last_transition, stamp(kPodsReadyCondition));
   }
 
   void measure_evictions() {

@@ -88,10 +88,4 @@ TEST_CASE("jobset child: the Service is headless and finds the JobSet's pods rea
   }
 }
 
-TEST_CASE("jobset child: a resumed Job is patched no more than it needs") {
-  const JobSetPtr jobset = read_jobset(train_jobset());
-  const JobPtr job = read_job({{"metadata", {{"name", "train-driver-0"}, {"resourceVersion", "7"}}}});
-  CHECK(resume_patch(*job, jobset->replicated_jobs[0]) == json{{"spec", {{"suspend", false}}}});
-}
-
 }  // namespace jobset_child_test
