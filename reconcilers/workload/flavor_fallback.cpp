@@ -6,6 +6,7 @@
 #include "api/texts/workload_texts.h"
 #include "reconcilers/workload/backoff.h"
 #include "reconcilers/workload/flavor_clock.h"
+#include "reconcilers/workload/flavor_group_order.h"
 #include "reconcilers/workload/workload_checks.h"
 #include "scheduler/views/flavor_options.h"
 #include "state/scheduler_driver.h"
@@ -47,15 +48,12 @@ bool can_be_left(std::string_view flavor, const Options& all, const Names& faile
   return concerned;
 }
 
-// Of the flavors that fail now, the ones that can be left, checked one after another.
-Names flavors_to_leave(const Names& failing, const Options& options, Names failed) {
-  Names left;
-  for (const std::string& flavor : failing) {
-    if (!can_be_left(flavor, options, failed)) continue;
-    left.push_back(flavor);
-    failed.push_back(flavor);
-  }
-  return left;
+// The first of the flavors that fail now that can be left; empty: none. One at a time, so that the flavors of the other
+// groups are tried with the next one as well.
+std::string flavor_to_leave(const Names& failing, const Options& options, const Names& failed) {
+  const auto found = std::find_if(failing.begin(), failing.end(),
+                                  [&](const std::string& flavor) { return can_be_left(flavor, options, failed); });
+  return found == failing.end() ? "" : *found;
 }
 
 bool nothing_left(const Options& all, const Names& failed) {
@@ -68,13 +66,17 @@ bool nothing_left(const Options& all, const Names& failed) {
 struct Failing {
   FallbackTrigger trigger = FallbackTrigger::kTimeout;
   Names flavors{};
-  std::string why{};  // "flavor spot: not all pods were ready within 15m0s"
 };
 
 class Fallback {
  public:
   Fallback(WorkloadDraft& draft, const ClusterQueue& queue, const QueueSettings& settings, Options options)
-      : draft_(draft), queue_(queue), strategy_(*queue.fallback), settings_(settings), options_(std::move(options)) {}
+      : draft_(draft),
+        queue_(queue),
+        strategy_(*queue.fallback),
+        settings_(settings),
+        options_(std::move(options)),
+        groups_(queue) {}
 
   Step obey_rejected_checks();
   Step obey_timeouts(Plan& plan);
@@ -87,7 +89,12 @@ class Fallback {
   FlavorHistory& history() { return draft_.status.flavors; }
   bool applies(const AdmissionCheckState& check, std::string_view flavor) const;
   void mark(const Names& flavors, FallbackTrigger trigger);
-  void leave(const Failing& failing, const Names& left);
+  // Of the flavors that fail, the one that is left; empty: none can be.
+  std::string choose(Failing& failing) const;
+  void leave(const Failing& failing, const std::string& left);
+  void mark_left(const Failing& failing, const std::string& left);
+  // "flavor spot: not all pods were ready within 15m0s"
+  std::string why(const std::string& flavor, FallbackTrigger trigger) const;
   void exhaust(const Failing& failing);
   void begin_round();
   std::string all_that_failed();
@@ -97,6 +104,7 @@ class Fallback {
   const FallbackStrategy& strategy_;
   const QueueSettings& settings_;
   const Options options_;
+  const FlavorGroupOrder groups_;
 };
 
 // By any of the queue's entries for the check.
@@ -118,13 +126,32 @@ void Fallback::mark(const Names& flavors, FallbackTrigger trigger) {
   }
 }
 
-void Fallback::leave(const Failing& failing, const Names& left) {
-  draft_.evict(kFlavorFallbackReason, to_text(failing.trigger), "Falls back from " + failing.why);
-  mark(left, failing.trigger);
-  // A flavor that cannot be left is tried again with another flavor of the other group, from the beginning.
-  for (const std::string& flavor : failing.flavors) {
-    FlavorAttempt* attempt = history().find(flavor);
-    if (attempt != nullptr && !contains(left, flavor)) attempt->used_seconds = 0;
+std::string Fallback::choose(Failing& failing) const {
+  std::stable_sort(failing.flavors.begin(), failing.flavors.end(),
+                   [&](const std::string& one, const std::string& other) { return groups_.before(one, other); });
+  return flavor_to_leave(failing.flavors, options_, failed_flavors(draft_.status.flavors));
+}
+
+std::string Fallback::why(const std::string& flavor, FallbackTrigger trigger) const {
+  if (trigger == FallbackTrigger::kRejectedCheck)
+    return "flavor " + flavor + ": " + describe_rejected_checks(draft_.status);
+  return "flavor " + flavor + ": not all pods were ready within " +
+         format_duration(strategy_.timeout_of(flavor).value_or(Duration::zero()));
+}
+
+void Fallback::leave(const Failing& failing, const std::string& left) {
+  draft_.evict(kFlavorFallbackReason, to_text(failing.trigger), "Falls back from " + why(left, failing.trigger));
+  mark_left(failing, left);
+}
+
+// With the next flavor of its group, the groups before it begin again, and so does a flavor that was to fail as well.
+void Fallback::mark_left(const Failing& failing, const std::string& left) {
+  mark({left}, failing.trigger);
+  for (FlavorAttempt& attempt : history().attempts) {
+    if (attempt.flavor == left) continue;
+    const bool begins = groups_.before(attempt.flavor, left);
+    if (begins) attempt.failure.reset();
+    if (begins || contains(failing.flavors, attempt.flavor)) attempt.used_seconds = 0;
   }
 }
 
@@ -173,10 +200,7 @@ Step Fallback::obey_rejected_checks() {
   }
   if (failing.flavors.empty()) return Step::kContinue;
   start_missing_flavor_clocks(draft_.status, queue_, whole_seconds(draft_.time()));
-  failing.why = "flavor " + failing.flavors.front();
-  for (size_t i = 1; i < failing.flavors.size(); ++i) failing.why += ", " + failing.flavors[i];
-  failing.why += ": " + describe_rejected_checks(draft_.status);
-  const Names left = flavors_to_leave(failing.flavors, options_, failed_flavors(history()));
+  const std::string left = choose(failing);
   if (left.empty())
     exhaust(failing);
   else
@@ -201,15 +225,12 @@ Step Fallback::obey_timeouts(Plan& plan) {
       continue;
     }
     failing.flavors.push_back(flavor);
-    failing.why += (failing.why.empty() ? "flavor " : "; flavor ") + flavor + ": not all pods were ready within " +
-                   format_duration(*timeout);
   }
   if (failing.flavors.empty()) {
     if (next) plan.wake_at(draft_.time() + *next);
     return Step::kContinue;
   }
-  const Names left = flavors_to_leave(failing.flavors, options_, failed);
-  if (!left.empty()) {
+  if (const std::string left = choose(failing); !left.empty()) {
     leave(failing, left);
   } else if (next_way_out) {
     // A flavor of another group can still be left, when its own timeout has passed.
@@ -238,19 +259,14 @@ void Fallback::drop_void_failures() {
 // A timeout can pass without an eviction by these rules: another eviction came at the same time, or the timeout
 // was shortened. The flavors that were left can also have been removed.
 void Fallback::note_spent_flavors() {
-  const Names failed = failed_flavors(history());
   Failing failing;
   for (const FlavorAttempt& attempt : history().attempts) {
     const auto timeout = strategy_.timeout_of(attempt.flavor);
     if (!attempt.failure && timeout && std::chrono::seconds(attempt.used_seconds) >= *timeout)
       failing.flavors.push_back(attempt.flavor);
   }
-  const Names left = flavors_to_leave(failing.flavors, options_, failed);
-  if (left.empty() && (!failing.flavors.empty() || nothing_left(options_, failed))) return exhaust(failing);
-  mark(left, failing.trigger);
-  for (const std::string& flavor : failing.flavors) {
-    if (!contains(left, flavor)) history().find(flavor)->used_seconds = 0;
-  }
+  if (const std::string left = choose(failing); !left.empty()) return mark_left(failing, left);
+  if (!failing.flavors.empty() || nothing_left(options_, failed_flavors(history()))) exhaust(failing);
 }
 
 void Fallback::begin_round_when_waited(Plan& plan) {

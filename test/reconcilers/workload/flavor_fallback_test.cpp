@@ -236,6 +236,52 @@ TEST_CASE("flavor fallback: of two resource groups the one falls back that has a
   }
 }
 
+TEST_CASE("flavor fallback: of two resource groups each combination has its time before all have failed") {
+  const json groups = {{{"coveredResources", {"cpu"}}, {"flavors", {flavor("spot"), flavor("on-demand")}}},
+                       {{"coveredResources", {"gpu"}}, {"flavors", {flavor("fast", "gpu"), flavor("slow", "gpu")}}}};
+  struct Row {
+    int cpu, gpu;  // minutes
+    // Combinations in order, and what failed in the end.
+    std::vector<std::pair<const char*, const char*>> tried;
+  };
+  const Row rows[] = {
+      {5, 5, {{"spot", "fast"}, {"on-demand", "fast"}, {"spot", "slow"}, {"on-demand", "slow"}}},
+      {5, 10, {{"spot", "fast"}, {"on-demand", "fast"}, {"spot", "slow"}, {"on-demand", "slow"}}},
+      {10, 5, {{"spot", "fast"}, {"spot", "slow"}, {"on-demand", "fast"}, {"on-demand", "slow"}}},
+  };
+  for (const Row& row : rows) {
+    INFO(row.cpu, " and ", row.gpu, " minutes");
+    const json rules = {{{"name", "spot"}, {"timeoutMinutes", row.cpu}},
+                        {{"name", "on-demand"}, {"timeoutMinutes", row.cpu}},
+                        {{"name", "fast"}, {"timeoutMinutes", row.gpu}},
+                        {{"name", "slow"}, {"timeoutMinutes", row.gpu}}};
+    FallbackCluster cluster(rules, "DeactivateWorkload");
+    cluster.patch(kClusterQueues, "cq", {{"spec", {{"resourceGroups", groups}}}});
+    cluster.set_rules(rules, "DeactivateWorkload");
+    for (size_t i = 0; i < row.tried.size(); ++i) {
+      // The scheduler takes the first flavor of each group that has not failed.
+      const FlavorHistory history = i == 0 ? FlavorHistory() : cluster.history();
+      const auto first = [&](const char* one, const char* other) -> std::string {
+        const FlavorAttempt* attempt = history.find(one);
+        return attempt != nullptr && attempt->failure ? other : one;
+      };
+      REQUIRE(first("spot", "on-demand") == row.tried[i].first);
+      REQUIRE(first("fast", "slow") == row.tried[i].second);
+      cluster.admit({{"cpu", row.tried[i].first}, {"gpu", row.tried[i].second}});
+      for (int passed = 0; passed < 10 && cluster.evicted() != "True FlavorFallback"; passed += 5) {
+        cluster.pass(minutes(5));
+        cluster.done();
+        if (cluster.evicted() == "True DeactivatedDueToFlavorsExhausted") break;
+      }
+      if (i + 1 == row.tried.size()) break;
+      REQUIRE(cluster.evicted() == "True FlavorFallback");
+      cluster.release();
+      cluster.done();
+    }
+    CHECK(cluster.evicted() == "True DeactivatedDueToFlavorsExhausted");
+  }
+}
+
 TEST_CASE("flavor fallback: what changes while a Workload waits with a failed flavor") {
   FallbackCluster cluster(timeouts(15));
   cluster.admit({{"cpu", "spot"}});
