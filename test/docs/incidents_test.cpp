@@ -29,7 +29,7 @@ std::set<std::string> found(const std::string& text, const std::regex& pattern) 
 // Of all sources in a folder of tests.
 std::set<std::string> found_in(const std::string& folder, const std::string& ending, const std::regex& pattern) {
   std::set<std::string> all;
-  for (const auto& entry : fs::directory_iterator(kRoot / "test" / folder)) {
+  for (const auto& entry : fs::recursive_directory_iterator(kRoot / "test" / folder)) {
     if (entry.path().string().ends_with(ending)) all.merge(found(muster::test::read_file(entry.path()), pattern));
   }
   return all;

@@ -10,7 +10,7 @@
 #include "test/faults/kinds_life.h"
 #include "test/faults/life_cluster.h"
 #include "test/scheduler/quota_history.h"
-#include "test/simulation/flavor_world.h"
+#include "test/simulation/flavors/world.h"
 #include "test/simulation/queues.h"
 
 namespace muster::test {

@@ -1,5 +1,5 @@
 // JobSets whose replicated jobs start one after another: what may not start yet is not late.
-#include "test/simulation/flavor_world.h"
+#include "test/simulation/flavors/world.h"
 #include "test/simulation/pods_ready_world.h"
 
 namespace stages_test {

@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "test/simulation/flavor_world.h"
+#include "test/simulation/flavors/world.h"
 
 namespace idle_flavors_test {
 

@@ -1,7 +1,7 @@
 // manifests/samples/flavor-fallback.yaml, as docs/flavor-fallback.md shows it: its three stories with their real
 // timeouts, in virtual time.
 #include "api/codec/yaml.h"
-#include "test/simulation/flavor_world.h"
+#include "test/simulation/flavors/world.h"
 #include "test/support/vectors.h"
 
 namespace flavor_samples_test {

@@ -1,5 +1,5 @@
 // Jobs of all kinds that come to another flavor have nothing of the one before: the same pods get the same template.
-#include "test/simulation/flavor_world.h"
+#include "test/simulation/flavors/world.h"
 
 namespace flavor_templates_test {
 

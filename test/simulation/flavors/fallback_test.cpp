@@ -1,6 +1,6 @@
 // Flavor fallback (KEP-2560) in virtual time: the stories of the KEP and its interleavings. No node of a flavor that is
 // sold out takes a pod.
-#include "test/simulation/flavor_world.h"
+#include "test/simulation/flavors/world.h"
 #include "test/support/soak.h"
 
 namespace flavor_fallback_test {

@@ -1,5 +1,5 @@
 // Flavor fallback in every order of what can happen meanwhile.
-#include "test/simulation/flavor_world.h"
+#include "test/simulation/flavors/world.h"
 
 namespace flavor_fallback_orders_test {
 
