@@ -27,7 +27,8 @@ constexpr List kLists[] = {{"tolerations", &Job::tolerations_text}, {"scheduling
 
 json parsed(std::string_view text, const json& otherwise) {
   auto value = parse_json(text);
-  return value && value->type() == otherwise.type() ? std::move(*value) : otherwise;
+  if (value && value->type() == otherwise.type()) return std::move(*value);
+  return otherwise;
 }
 
 bool has(const json& list, const json& item) {
