@@ -169,8 +169,10 @@ class Judge {
     }
     if (!mutated.patch().empty()) object_ = object_.patch(mutated.patch());
     for (const std::string& warning : mutated.warnings()) warn("warning", warning);
-    if (!version.schema) find("schema", check_by_kubernetes_rules(object_, old_));
-    if (!version.schema) return true;
+    if (!version.schema) {
+      find("schema", check_by_kubernetes_rules(object_, old_));
+      return true;
+    }
     manifests::prune_and_default(*version.schema, object_);
     if (!converted_) check(*version.schema);
     return true;
