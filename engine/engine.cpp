@@ -6,6 +6,7 @@
 #include "api/meta/constants.h"
 #include "api/watched_kinds.h"
 #include "base/overloaded.h"
+#include "jobs/kept_object.h"
 #include "state/metrics/measurements.h"
 
 namespace muster::engine {
@@ -96,7 +97,9 @@ void Engine::put(const TypedObject& object, bool watched, Now now) {
 void Engine::put_unguarded(const TypedObject& object, bool watched, Now now) {
   if (reconcilers::WebhookConfigReconciler::keeps(type_of(object), meta_of(object).name))
     return webhooks_.put(*std::get<PlainObjectPtr>(object));
-  const auto change = watched ? state_.put_watched(object) : state_.put(object);
+  // An answer to a write has the whole object, and so has a recording.
+  const TypedObject kept = jobs::kept_of(object, settings_);
+  const auto change = watched ? state_.put_watched(kept) : state_.put(kept);
   if (!change) return;
   for (Observer* observer : observers_) {
     if (is_kept_from(*observer, *change->after)) continue;

@@ -1,7 +1,9 @@
 // The pod sets of a job, as its Workload has them.
 #include <algorithm>
+#include <array>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <unordered_set>
 
 #include "api/codec/go_strconv.h"
@@ -16,6 +18,8 @@ namespace muster::jobs {
 namespace {
 
 using nlohmann::json;
+
+constexpr const char* kContainerLists[] = {"containers", "initContainers"};
 
 // If a variable is in the list several times, the last value counts. A list that is a map by its keys, such as
 // a Workload's, cannot contain it twice.
@@ -42,7 +46,7 @@ bool drop_repeated_variables(json& container) {
 
 bool sanitize(json& pod_spec) {
   bool changed = false;
-  for (const char* list : {"containers", "initContainers"}) {
+  for (const char* list : kContainerLists) {
     const auto found = pod_spec.find(list);
     if (found == pod_spec.end() || !found->is_array()) continue;
     for (json& container : *found) {
@@ -117,6 +121,46 @@ json charged_of(const json& pod_spec) {
   return charged;
 }
 
+// Where the string ends that begins at `at`.
+size_t end_of_string(std::string_view text, size_t at) {
+  for (size_t quote = text.find('"', at + 1); quote != std::string_view::npos; quote = text.find('"', quote + 1)) {
+    size_t first = quote;
+    while (text[first - 1] == '\\') --first;
+    if ((quote - first) % 2 == 0) return quote + 1;
+  }
+  return text.size();
+}
+
+// Where the value ends that begins at `at`.
+size_t end_of_value(std::string_view text, size_t at) {
+  for (int depth = 0; at < text.size();) {
+    const char next = text[at];
+    if (depth == 0 && (next == ',' || next == '}')) return at;
+    if (next == '{' || next == '[') ++depth;
+    if (next == '}' || next == ']') --depth;
+    at = next == '"' ? end_of_string(text, at) : at + 1;
+  }
+  return text.size();
+}
+
+using ChargedTexts = std::array<std::string_view, kChargedFields.size()>;
+
+// The same fields as texts; empty: there is none. `text` is compact JSON, and can be as large as an object can be, so
+// this is cheaper than to parse it.
+ChargedTexts charged_texts(std::string_view text) {
+  ChargedTexts charged;
+  for (size_t at = 1; at < text.size() && text[at] == '"';) {
+    const size_t colon = end_of_string(text, at);
+    const size_t end = end_of_value(text, colon + 1);
+    const auto field =
+        std::find(kChargedFields.begin(), kChargedFields.end(), text.substr(at + 1, colon - at - 2));
+    if (field != kChargedFields.end())
+      charged[static_cast<size_t>(field - kChargedFields.begin())] = text.substr(colon + 1, end - colon - 1);
+    at = end + 1;
+  }
+  return charged;
+}
+
 }  // namespace
 
 std::vector<PodSet> QueuedJob::pod_sets(const RuleSettings& settings) const {
@@ -144,7 +188,7 @@ PodSetInfo info_of_pod_set(const PodSet& pod_set) {
 
 bool same_charged_fields(const PodSpecPtr& job, const PodSpecPtr& workload) {
   // Equal specs are the same object (state/template_pool.h), unless a start has changed one of them.
-  if (job == workload && !may_repeat_variables(*job)) return true;
+  if (job == workload || charged_texts(job->text) == charged_texts(workload->text)) return true;
   json wanted = json::parse(job->text);
   sanitize(wanted);
   return same_in_typed_api(charged_of(wanted), charged_of(json::parse(workload->text)));

@@ -17,8 +17,10 @@ bool is_list(const json& page) {
          items != page.end() && (items->is_array() || items->is_null());
 }
 
-// A list that expires this often in a row is requested in one piece.
+// A list that expires this often in a row is requested in one piece, as far as that has place in memory: any user can
+// fill the cluster. A larger one fails, and its watch begins again with pages.
 constexpr int kMaxPagedTries = 3;
+constexpr size_t kMostBytesInOnePiece = 8 * PageSize::kMostBytes;
 
 KubeRequest write_request(std::string_view method, std::string path, const json& body, const WriteOptions& options) {
   KubeRequest request;
@@ -44,7 +46,7 @@ KubeRequest list_request(const Resource& resource, const Selection& selection, c
   if (!selection.label_selector.empty()) request.query.emplace_back("labelSelector", selection.label_selector);
   if (!selection.field_selector.empty()) request.query.emplace_back("fieldSelector", selection.field_selector);
   if (limit > 0) request.query.emplace_back("limit", std::to_string(limit));
-  if (limit > 1) request.max_answer_bytes = PageSize::kMostBytes;
+  if (limit != 1) request.max_answer_bytes = limit > 1 ? PageSize::kMostBytes : kMostBytesInOnePiece;
   if (!next.empty()) request.query.emplace_back("continue", next);
   return request;
 }

@@ -40,8 +40,9 @@ void log_unreadable(const engine::Breakage& breakage) {
 class Cluster::Feed final : public kube::WatchSink {
  public:
   // `name`: the name of the single watched object, or empty.
-  Feed(EngineLoop& loop, const WatchedKind& kind, std::string name, const engine::LoopObserver* observer)
-      : loop_(loop), events_(kind, std::move(name), observer) {}
+  Feed(EngineLoop& loop, const WatchedKind& kind, std::string name, const engine::LoopObserver* observer,
+       std::shared_ptr<const ReconcilerSettings> settings)
+      : loop_(loop), events_(kind, std::move(name), observer, std::move(settings)) {}
 
   void on_list_started() override { events_.begin_list(); }
   void on_listed(const json& object) override {
@@ -105,7 +106,7 @@ Cluster::~Cluster() {
 }
 
 void Cluster::watch(EngineLoop& loop, const WatchedKind& kind, const std::string& name, kube::KindCheck check) {
-  feeds_.push_back(std::make_unique<Feed>(loop, kind, name, observer_));
+  feeds_.push_back(std::make_unique<Feed>(loop, kind, name, observer_, settings_));
   kube::Selection selection{.label_selector = std::string(kind.label_selector),
                             .field_selector = name.empty() ? std::string(kind.field_selector) : "metadata.name=" + name,
                             .metadata_only = kind.metadata_only,
@@ -131,6 +132,7 @@ void Cluster::catch_up(uint64_t term) {
 
 void Cluster::start_watches(EngineLoop& loop, const ReconcilerSettings& settings, const std::string& configurations,
                             bool api_services, std::span<const KindDescriptionPtr> own_kinds) {
+  settings_ = std::make_shared<const ReconcilerSettings>(settings);
   for (const WatchedKind& kind : watched_kinds()) {
     if (engine::is_watched(kind, settings)) {
       watch(loop, kind, {}, check_of(kind, own_kinds));

@@ -72,6 +72,7 @@ class Cluster {
   KubeLog log_;
   std::unique_ptr<kube::KubeClient> client_, lease_client_, review_client_;
   const engine::LoopObserver* observer_ = nullptr;
+  std::shared_ptr<const ReconcilerSettings> settings_;  // of the watches
   std::vector<std::unique_ptr<Feed>> feeds_;
 
   Mutex watches_mutex_;

@@ -92,8 +92,10 @@ void MusterProcess::after(Duration delay, std::function<void()> action) {
 // --- Watches ---
 
 void MusterProcess::watch(const WatchedKind& kind) {
-  feeds_.push_back({.events = engine::KindFeed(kind, {}, around_.settings.observer),
-                    .selection = {std::string(kind.label_selector), std::string(kind.field_selector)}});
+  feeds_.push_back(
+      {.events = engine::KindFeed(kind, {}, around_.settings.observer,
+                                  std::make_shared<const ReconcilerSettings>(around_.settings.reconcilers)),
+       .selection = {std::string(kind.label_selector), std::string(kind.field_selector)}});
   connect(feeds_.size() - 1);
 }
 

@@ -5,6 +5,7 @@
 
 #include "api/codec/json.h"
 #include "engine/loop/loop_observer.h"
+#include "jobs/kept_object.h"
 
 namespace muster::engine {
 
@@ -19,9 +20,11 @@ json trimmed_metadata(const json& object) {
   return kept;
 }
 
-ReadObject read_watched(const ResourceType& type, bool metadata_only, const json& object) {
+ReadObject read_watched(const ResourceType& type, bool metadata_only, const json& object,
+                        const ReconcilerSettings* settings) {
   try {
-    return read_object(type, metadata_only ? trimmed_metadata(object) : object);
+    TypedObject read = read_object(type, metadata_only ? trimmed_metadata(object) : object);
+    return settings == nullptr ? std::move(read) : jobs::kept_of(read, *settings);
   } catch (const std::exception& thrown) {
     const ObjectKey key{&type, std::string(string_at(object, {"metadata", "namespace"})),
                         std::string(string_at(object, {"metadata", "name"}))};
@@ -47,7 +50,7 @@ ObjectTexts KindFeed::texts_of(const json& object) const {
 }
 
 Outcome<Breakage> KindFeed::list(const json& object) {
-  ReadObject read = read_watched(*type_, metadata_only_, object);
+  ReadObject read = read_watched(*type_, metadata_only_, object, settings_.get());
   if (!read) return fail_with(read.error());
   listed_.push_back(*std::move(read));
   if (observer_ != nullptr) texts_.push_back(text_of(object));
@@ -61,13 +64,13 @@ KindListed KindFeed::end_list(uint64_t version) {
 }
 
 Result<Event, Breakage> KindFeed::change(const json& object) const {
-  ReadObject read = read_watched(*type_, metadata_only_, object);
+  ReadObject read = read_watched(*type_, metadata_only_, object, settings_.get());
   if (!read) return fail_with(read.error());
   return Event(ObjectChanged{*std::move(read), texts_of(object)});
 }
 
 Result<Event, Breakage> KindFeed::removal(const json& last_state) const {
-  ReadObject read = read_watched(*type_, metadata_only_, last_state);
+  ReadObject read = read_watched(*type_, metadata_only_, last_state, settings_.get());
   if (!read) return fail_with(read.error());
   return Event(ObjectRemoved{*std::move(read), texts_of(last_state)});
 }

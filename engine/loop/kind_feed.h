@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -21,7 +22,9 @@ class LoopObserver;
 using ReadObject = Result<TypedObject, Breakage>;
 
 // An object as the engine knows it, from JSON that names its apiVersion and kind. `metadata_only`: as in WatchedKind.
-ReadObject read_watched(const ResourceType& type, bool metadata_only, const nlohmann::json& object);
+// `settings` say what is kept of it (jobs/kept_object.h); null: all.
+ReadObject read_watched(const ResourceType& type, bool metadata_only, const nlohmann::json& object,
+                        const ReconcilerSettings* settings = nullptr);
 
 // What muster keeps of an object that is watched for its metadata.
 nlohmann::json trimmed_metadata(const nlohmann::json& object);
@@ -37,8 +40,14 @@ class KindFeed {
  public:
   // `name`: of the one object that is watched; empty: all that muster watches of the kind.
   // `observer`: gets the texts of the events' objects, and must outlive it; null: nobody does.
-  explicit KindFeed(const WatchedKind& kind, std::string name = {}, const LoopObserver* observer = nullptr)
-      : type_(kind.type), metadata_only_(kind.metadata_only), name_(std::move(name)), observer_(observer) {}
+  // `settings`: as of read_watched().
+  explicit KindFeed(const WatchedKind& kind, std::string name = {}, const LoopObserver* observer = nullptr,
+                    std::shared_ptr<const ReconcilerSettings> settings = nullptr)
+      : type_(kind.type),
+        metadata_only_(kind.metadata_only),
+        name_(std::move(name)),
+        observer_(observer),
+        settings_(std::move(settings)) {}
 
   const ResourceType& type() const { return *type_; }
 
@@ -67,6 +76,7 @@ class KindFeed {
   bool metadata_only_;
   std::string name_;
   const LoopObserver* observer_;
+  std::shared_ptr<const ReconcilerSettings> settings_;
   std::vector<TypedObject> listed_;
   std::vector<std::string> texts_;  // of these; none without an observer
 };

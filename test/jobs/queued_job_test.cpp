@@ -61,4 +61,34 @@ TEST_CASE("indexes beyond the completions of a Job, as a smaller elastic Job can
   }
 }
 
+TEST_CASE("queued job: two specs have the same charged fields as the typed API reads them") {
+  const json one = {{"containers", json::array({{{"name", "c"}, {"args", {"a\"}],", "\\"}}, {"image", "i"}}})},
+                    {"initContainers", json::array({{{"name", "d"}, {"image", "i"}}})},
+                    {"tolerations", json::array()}};
+  const auto same = [](const json& a, const json& b) {
+    return same_charged_fields(std::make_shared<const PodSpec>(a), std::make_shared<const PodSpec>(b));
+  };
+  const auto with = [&](const json& patch) {
+    json changed = one;
+    changed.merge_patch(patch);
+    return changed;
+  };
+  CHECK(same(one, one));
+  // What a start adds is beside them, before and after.
+  CHECK(same(with({{"affinity", {{"containers", "x"}}}, {"nodeSelector", {{"initContainers", "[}"}}}}), one));
+  CHECK(same(with({{"initContainers", json::array()}}), with({{"initContainers", nullptr}})));
+  CHECK_FALSE(same(with({{"initContainers", nullptr}}), one));
+  CHECK_FALSE(same(with({{"containers", json::array({{{"name", "c"}, {"args", {"b"}}, {"image", "i"}}})}}), one));
+  // Another text, and nothing else.
+  const json cpu = json::array({{{"name", "c"}, {"resources", {{"requests", {{"cpu", "1"}}}}}}});
+  const json milli = json::array({{{"name", "c"}, {"resources", {{"requests", {{"cpu", "1000m"}}}}}}});
+  CHECK(same(with({{"containers", cpu}}), with({{"containers", milli}})));
+  const json twice = json::array(
+      {{{"name", "c"}, {"env", json::array({{{"name", "A"}, {"value", "1"}}, {{"name", "A"}, {"value", "2"}}})}}});
+  const json last = json::array({{{"name", "c"}, {"env", json::array({{{"name", "A"}, {"value", "2"}}})}}});
+  CHECK(same(with({{"containers", twice}}), with({{"containers", last}})));
+  CHECK_FALSE(same(with({{"containers", last}}), with({{"containers", twice}})));
+  CHECK(same(json::object(), json::object()));
+}
+
 }  // namespace queued_job_test

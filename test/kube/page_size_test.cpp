@@ -78,6 +78,26 @@ TEST_CASE("an answer to a page is not read beyond its bound") {
   CHECK(limit == 1);
 }
 
+TEST_CASE("a list whose pages expire is not read in one piece of any size") {
+  FakeApiServer server([&](const FakeRequest& request, FakeExchange& exchange) {
+    if (request.query.contains("continue"))
+      return exchange.respond(410, {{"kind", "Status"}, {"code", 410}, {"reason", "Expired"}, {"message", "too old"}});
+    json page = {{"kind", "JobList"}, {"metadata", {{"resourceVersion", "10"}}}, {"items", {object("a", "1")}}};
+    if (request.query.contains("limit")) {
+      page["metadata"]["continue"] = "more";
+      return exchange.respond(200, page);
+    }
+    page["items"][0]["data"] = std::string(9 * PageSize::kMostBytes, 'x');
+    exchange.respond(200, page);
+  });
+  TestClient client(server);
+  int items = 0;
+  const auto listed = client->list(kJobs, {}, {.started = [&] { items = 0; }, .item = [&](json&) { ++items; }});
+  REQUIRE_FALSE(listed.ok());
+  CHECK(listed.error().reason == kTooLargeReason);
+  CHECK(items == 1);
+}
+
 TEST_CASE("a write of a leader is waited for until its term ends and no longer") {
   std::atomic<bool> asked = false;
   FakeApiServer server([&](const FakeRequest& request, FakeExchange& exchange) {

@@ -1,5 +1,5 @@
-// `muster serve --standalone`, the binary that is shipped, as a process of its own; in a control
-// group with a memory limit where one is wanted.
+// `muster serve`, the binary that is shipped, as a process of its own, standalone or with an API server that a test
+// plays; in a control group with a memory limit where one is wanted.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -56,16 +56,19 @@ class ControlGroup {
   bool usable_ = false;
 };
 
-// `muster serve --standalone` in a group.
+// `muster serve` in a group.
 class Muster {
  public:
   static constexpr uid_t kUnprivileged = 65532;
 
   // `user` counts where this process is root's; nobody else may choose. `configuration` is the text of
-  // its file; empty: none.
-  explicit Muster(const ControlGroup* group = nullptr, uid_t user = 0, const std::string& configuration = "") {
+  // its file; empty: none. `api_server`: the URL of one that answers without credentials; empty: --standalone. With an
+  // API server the test says what it waits for.
+  explicit Muster(const ControlGroup* group = nullptr, uid_t user = 0, const std::string& configuration = "",
+                  const std::string& api_server = "") {
     const std::string log = folder_ / "log", certificates = folder_ / "certs", workers = std::to_string(kWorkers),
-                      config = configuration.empty() ? "" : folder_.write("config.yaml", configuration);
+                      config = configuration.empty() ? "" : folder_.write("config.yaml", configuration),
+                      access = api_server.empty() ? "--standalone" : "--kubeconfig=" + write_access(api_server);
     const bool other_user = user != 0 && geteuid() == 0;
     if (other_user) REQUIRE(chown(folder_.path().c_str(), user, user) == 0);
     // Opened here: the build folder may be closed to that user.
@@ -76,7 +79,7 @@ class Muster {
       if (other_user && (setgid(user) != 0 || setuid(user) != 0)) _exit(5);
       const char* const arguments[] = {MUSTER_BINARY,
                                        "serve",
-                                       "--standalone",
+                                       access.c_str(),
                                        "--workers",
                                        workers.c_str(),
                                        "--log-format",
@@ -96,6 +99,7 @@ class Muster {
       _exit(4);
     }
     close(binary);
+    if (!api_server.empty()) return;
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (!serving() && std::chrono::steady_clock::now() < deadline)
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -121,6 +125,12 @@ class Muster {
   }
 
  private:
+  std::string write_access(const std::string& api_server) {
+    return folder_.write("kubeconfig",
+                         "apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: \"" + api_server +
+                             "\"}}]\nusers: [{name: u, user: {}}]\n"
+                             "contexts: [{name: x, context: {cluster: c, user: u}}]\ncurrent-context: x\n");
+  }
   bool serving() {
     const std::string all = log(), mark = "\"webhook\":";
     const size_t at = all.find(mark);
