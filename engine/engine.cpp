@@ -6,7 +6,7 @@
 #include "api/meta/constants.h"
 #include "api/watched_kinds.h"
 #include "base/overloaded.h"
-#include "jobs/kept_object.h"
+#include "jobs/kept/kept_object.h"
 #include "state/metrics/measurements.h"
 
 namespace muster::engine {

@@ -4,6 +4,7 @@
 
 #include "api/meta/constants.h"
 #include "jobs/queued_job.h"
+#include "jobs/template_info.h"
 
 namespace muster::jobs {
 namespace {
@@ -35,7 +36,7 @@ Result<json> QueuedJob::start_patch(const std::vector<PodSetInfo>& infos) const 
   if (infos.size() != pod_sets.size()) return wrong_number(pod_sets.size(), infos.size());
   std::vector<json> patches;
   for (size_t i = 0; i < infos.size(); ++i) {
-    const PodSetInfo before = info_of_template(pod_sets[i].pod_template.to_json());
+    const PodSetInfo before = info_of_template(pod_sets[i].pod_template);
     PodSetInfo after = before;
     if (auto merged = merge(after, infos[i]); !merged) return fail(merged.error().message);
     // Kueue added it for a controller of slices that does not exist here: no other component would remove it.
@@ -58,7 +59,7 @@ json QueuedJob::restore_patch(const std::vector<PodSetInfo>& infos) const {
       patches.emplace_back(nullptr);
       continue;
     }
-    const PodSetInfo before = info_of_template(pod_sets[i].pod_template.to_json());
+    const PodSetInfo before = info_of_template(pod_sets[i].pod_template);
     patches.push_back(template_patch(before, restored(before, infos[i], *kind_)));
   }
   return kind_->edit(*job_, patches, &infos);

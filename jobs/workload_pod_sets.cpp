@@ -8,9 +8,11 @@
 
 #include "api/codec/go_strconv.h"
 #include "api/codec/json.h"
+#include "api/codec/member_texts.h"
 #include "api/meta/constants.h"
 #include "jobs/job_kind.h"
 #include "jobs/queued_job.h"
+#include "jobs/template_info.h"
 #include "jobs/topology.h"
 #include "jobs/typed_text.h"
 
@@ -121,43 +123,15 @@ json charged_of(const json& pod_spec) {
   return charged;
 }
 
-// Where the string ends that begins at `at`.
-size_t end_of_string(std::string_view text, size_t at) {
-  for (size_t quote = text.find('"', at + 1); quote != std::string_view::npos; quote = text.find('"', quote + 1)) {
-    size_t first = quote;
-    while (text[first - 1] == '\\') --first;
-    if ((quote - first) % 2 == 0) return quote + 1;
-  }
-  return text.size();
-}
-
-// Where the value ends that begins at `at`.
-size_t end_of_value(std::string_view text, size_t at) {
-  for (int depth = 0; at < text.size();) {
-    const char next = text[at];
-    if (depth == 0 && (next == ',' || next == '}')) return at;
-    if (next == '{' || next == '[') ++depth;
-    if (next == '}' || next == ']') --depth;
-    at = next == '"' ? end_of_string(text, at) : at + 1;
-  }
-  return text.size();
-}
-
 using ChargedTexts = std::array<std::string_view, kChargedFields.size()>;
 
-// The same fields as texts; empty: there is none. `text` is compact JSON, and can be as large as an object can be, so
-// this is cheaper than to parse it.
-ChargedTexts charged_texts(std::string_view text) {
+// The same fields as texts; empty: there is none.
+ChargedTexts charged_texts(std::string_view spec) {
   ChargedTexts charged;
-  for (size_t at = 1; at < text.size() && text[at] == '"';) {
-    const size_t colon = end_of_string(text, at);
-    const size_t end = end_of_value(text, colon + 1);
-    const auto field =
-        std::find(kChargedFields.begin(), kChargedFields.end(), text.substr(at + 1, colon - at - 2));
-    if (field != kChargedFields.end())
-      charged[static_cast<size_t>(field - kChargedFields.begin())] = text.substr(colon + 1, end - colon - 1);
-    at = end + 1;
-  }
+  for_each_member(spec, [&](std::string_view name, std::string_view value) {
+    const auto field = std::find(kChargedFields.begin(), kChargedFields.end(), name);
+    if (field != kChargedFields.end()) charged[static_cast<size_t>(field - kChargedFields.begin())] = value;
+  });
   return charged;
 }
 
@@ -179,8 +153,17 @@ std::vector<PodSet> QueuedJob::pod_sets(const RuleSettings& settings) const {
   return pod_sets;
 }
 
+PodSetInfo info_of_template(const PodTemplate& pod_template) {
+  json read = {{"metadata", json::parse(pod_template.metadata_text)}};
+  for_each_member(pod_template.spec->text, [&](std::string_view name, std::string_view value) {
+    if (name == "nodeSelector" || name == "tolerations" || name == "schedulingGates")
+      read["spec"][std::string(name)] = json::parse(value);
+  });
+  return info_of_template(read);
+}
+
 PodSetInfo info_of_pod_set(const PodSet& pod_set) {
-  PodSetInfo info = info_of_template(pod_set.pod_template.to_json());
+  PodSetInfo info = info_of_template(pod_set.pod_template);
   info.name = pod_set.name;
   info.count = pod_set.count;
   return info;

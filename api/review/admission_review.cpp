@@ -1,5 +1,6 @@
 #include "api/review/admission_review.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "api/codec/json.h"
@@ -50,14 +51,30 @@ UserInfo user_of(const json& request) {
 
 // Only a change of a job needs to know who set which field (mutators/keep_suspended.h). All other reviews are
 // parsed without managedFields, which is half of most reviews.
+bool needs_managed_fields(const json& review) {
+  const json& request = object_at(review, {"request"});
+  const std::string_view group = string_at(request, {"kind", "group"});
+  const bool is_job = group == kJobs.group || group == kJobSets.group;
+  return is_job && string_at(request, {"operation"}) == to_text(Operation::kUpdate);
+}
+
+// The same as a guess, from what the API server writes before the objects: an object can be large.
+bool begins_as_change_of_job(std::string_view body) {
+  constexpr size_t kLongestHeader = 4096;
+  const std::string_view header = body.substr(0, std::min(body.find("\"object\":{"), kLongestHeader));
+  const auto has = [&](std::string_view text) { return header.find(text) != std::string_view::npos; };
+  const auto is_of = [&](std::string_view group) { return has("\"kind\":{\"group\":\"" + std::string(group) + "\""); };
+  return has("\"operation\":\"UPDATE\"") && (is_of(kJobs.group) || is_of(kJobSets.group));
+}
+
 Result<json> read_review(std::string_view body, size_t tree_bytes) {
+  if (begins_as_change_of_job(body)) {
+    auto review = parse_json_within(body, tree_bytes);
+    if (!review || needs_managed_fields(*review)) return review;
+  }
   {
     auto review = parse_without_managed_fields_within(body, tree_bytes);
-    if (!review) return review;
-    const json& request = object_at(*review, {"request"});
-    const std::string_view group = string_at(request, {"kind", "group"});
-    const bool is_job = group == kJobs.group || group == kJobSets.group;
-    if (!is_job || string_at(request, {"operation"}) != to_text(Operation::kUpdate)) return review;
+    if (!review || !needs_managed_fields(*review)) return review;
   }  // its memory is released before the second tree is built
   return parse_json_within(body, tree_bytes);
 }

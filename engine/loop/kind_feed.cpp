@@ -5,7 +5,7 @@
 
 #include "api/codec/json.h"
 #include "engine/loop/loop_observer.h"
-#include "jobs/kept_object.h"
+#include "jobs/kept/kept_object.h"
 
 namespace muster::engine {
 

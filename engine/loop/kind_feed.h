@@ -22,7 +22,7 @@ class LoopObserver;
 using ReadObject = Result<TypedObject, Breakage>;
 
 // An object as the engine knows it, from JSON that names its apiVersion and kind. `metadata_only`: as in WatchedKind.
-// `settings` say what is kept of it (jobs/kept_object.h); null: all.
+// `settings` say what is kept of it (jobs/kept/kept_object.h); null: all.
 ReadObject read_watched(const ResourceType& type, bool metadata_only, const nlohmann::json& object,
                         const ReconcilerSettings* settings = nullptr);
 

@@ -93,6 +93,42 @@ void workload_status(benchmark::State& state) {
   }
 }
 
+// A change of an annotation of a queued Job of 1.4 MB: the largest that etcd takes.
+std::string large_update() {
+  using nlohmann::json;
+  json review = json::parse(bench::sample_review(5000));
+  json& request = review["request"];
+  json& args = request["object"]["spec"]["template"]["spec"]["containers"][0]["args"];
+  for (int i = 0; i < 1400; ++i) args.push_back(std::to_string(i) + std::string(1000, 'y'));
+  request["object"]["spec"]["suspend"] = true;
+  request["oldObject"] = request["object"];
+  request["object"]["metadata"]["annotations"]["n"] = "2";
+  request["operation"] = "UPDATE";
+  // The API server writes the objects last.
+  json objects = {{"object", std::move(request["object"])}, {"oldObject", std::move(request["oldObject"])}};
+  request.erase("object");
+  request.erase("oldObject");
+  std::string header = review.dump();
+  header.resize(header.size() - 2);
+  return header + "," + objects.dump().substr(1) + "}";
+}
+
+void large_review(benchmark::State& state, const server::ReviewFunction& rules) {
+  const std::string body = large_update();
+  const RuleSettings settings;
+  for (auto _ : state) {
+    const auto request = decode_review(body);
+    const AdmissionResponse response = rules(Review{*request, view(), settings}, nullptr);
+    if (!response.is_allowed()) state.SkipWithError(std::string(response.message()).c_str());
+    benchmark::DoNotOptimize(response.encode());
+  }
+}
+
+void decode_large(benchmark::State& state) {
+  const std::string body = large_update();
+  for (auto _ : state) benchmark::DoNotOptimize(decode_review(body));
+}
+
 }  // namespace
 
 BENCHMARK(decode)->Arg(5000);
@@ -101,4 +137,7 @@ BENCHMARK_CAPTURE(whole_review, validate, muster::validators::validate)->Arg(500
 BENCHMARK_CAPTURE(handled_review, mutate, muster::mutators::mutate, "/mutate")->Arg(5000);
 BENCHMARK_CAPTURE(handled_review, validate, muster::validators::validate, "/validate")->Arg(5000);
 BENCHMARK(workload_status);
+BENCHMARK(decode_large)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(large_review, mutate, muster::mutators::mutate)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(large_review, validate, muster::validators::validate)->Unit(benchmark::kMillisecond);
 BENCHMARK_MAIN();

@@ -18,10 +18,10 @@ TEST_CASE("engine: a change is reconciled once and the answer to the write ends 
   CHECK(command.needs_leadership);
   CHECK(to_text(command.write.target) == "jobs/team-a/a");
   CHECK(engine.plan(at(1)).empty());  // under way
-  engine.apply(WriteFinished{command.id, reconcilers::WriteOutcome::kDone, job("a", 2, {{"seen", "yes"}})}, at(2));
+  engine.apply(WriteFinished{command.id, reconcilers::WriteOutcome::kDone, job("a", 2, {{kSeen, "yes"}})}, at(2));
   CHECK(engine.plan(at(2)).writes.empty());
   // The watch tells nothing new.
-  engine.apply(ObjectChanged{job("a", 2, {{"seen", "yes"}})}, at(3));
+  engine.apply(ObjectChanged{job("a", 2, {{kSeen, "yes"}})}, at(3));
   CHECK(engine.plan(at(3)).empty());
 }
 
@@ -34,9 +34,8 @@ TEST_CASE("engine: an event is told when its write has succeeded and not before"
   engine.apply(WriteFinished{commands.writes.at(0).id, reconcilers::WriteOutcome::kConflict}, at(0));
   commands = engine.plan(at(1000));
   CHECK(commands.events.empty());
-  engine.apply(
-      WriteFinished{commands.writes.at(0).id, reconcilers::WriteOutcome::kDone, job("a", 2, {{"seen", "yes"}})},
-      at(1000));
+  engine.apply(WriteFinished{commands.writes.at(0).id, reconcilers::WriteOutcome::kDone, job("a", 2, {{kSeen, "yes"}})},
+               at(1000));
   commands = engine.plan(at(1000));
   REQUIRE(commands.events.size() == 1);
   CHECK(commands.events[0].reason == "Seen");
@@ -64,7 +63,7 @@ TEST_CASE("engine: lost leadership forgets what was planned and a late answer do
   engine.apply(ObjectChanged{job("c", 3)}, at(0));
   engine.apply(LeadershipChanged{false}, at(1));
   CHECK(engine.plan(at(1)).empty());
-  engine.apply(WriteFinished{commands.writes[0].id, reconcilers::WriteOutcome::kDone, job("a", 4, {{"seen", "yes"}})},
+  engine.apply(WriteFinished{commands.writes[0].id, reconcilers::WriteOutcome::kDone, job("a", 4, {{kSeen, "yes"}})},
                at(2));
   CHECK(engine.plan(at(60'000)).writes.empty());
   // Leads again while the second write is still under way: it is not sent twice.
@@ -141,7 +140,7 @@ TEST_CASE("engine: one reconciler writes at a time and the next sees what came o
   engine.apply(ObjectChanged{job("a", 1)}, at(0));
   const Command first = only_write(engine, at(0));
   CHECK(first.write.verb == reconcilers::Verb::kPatch);
-  engine.apply(WriteFinished{first.id, reconcilers::WriteOutcome::kDone, job("a", 2, {{"seen", "yes"}})}, at(0));
+  engine.apply(WriteFinished{first.id, reconcilers::WriteOutcome::kDone, job("a", 2, {{kSeen, "yes"}})}, at(0));
   CHECK(only_write(engine, at(0)).write.verb == reconcilers::Verb::kCreate);
 }
 
@@ -156,18 +155,18 @@ TEST_CASE("engine: a write that is answered with a version ends when the watch s
     CHECK(engine.plan(at(60'000)).writes.empty());
     engine.apply(ObjectChanged{job("a", 4)}, at(60'000));
     CHECK(engine.plan(at(60'000)).writes.empty());
-    engine.apply(ObjectChanged{job("a", 5, {{"seen", "yes"}})}, at(60'000));
+    engine.apply(ObjectChanged{job("a", 5, {{kSeen, "yes"}})}, at(60'000));
     CHECK(only_write(engine, at(60'000)).write.verb == reconcilers::Verb::kCreate);
   }
   SUBCASE("shown before the answer") {
-    engine.apply(ObjectChanged{job("a", 6, {{"seen", "yes"}})}, at(0));
+    engine.apply(ObjectChanged{job("a", 6, {{kSeen, "yes"}})}, at(0));
     CHECK(engine.plan(at(0)).writes.empty());
     engine.apply(finished, at(0));
     CHECK(only_write(engine, at(0)).write.verb == reconcilers::Verb::kCreate);
   }
   SUBCASE("a younger version shows it too, and so does a list") {
     engine.apply(finished, at(0));
-    engine.apply(KindListed{&kJobs, {job("a", 7, {{"seen", "yes"}})}, 8}, at(0));
+    engine.apply(KindListed{&kJobs, {job("a", 7, {{kSeen, "yes"}})}, 8}, at(0));
     CHECK(only_write(engine, at(0)).write.verb == reconcilers::Verb::kCreate);
   }
   SUBCASE("nothing was to be changed") {
@@ -192,7 +191,7 @@ TEST_CASE("engine: a write that is answered with a version ends when the watch s
     engine.apply(LeadershipChanged{false}, at(0));
     engine.apply(LeadershipChanged{true}, at(0));
     CHECK(only_write(engine, at(0)).write.verb == reconcilers::Verb::kPatch);
-    engine.apply(ObjectChanged{job("a", 5, {{"seen", "yes"}})}, at(0));
+    engine.apply(ObjectChanged{job("a", 5, {{kSeen, "yes"}})}, at(0));
     CHECK(engine.plan(at(0)).writes.empty());
   }
 }

@@ -12,6 +12,9 @@
 
 namespace muster::test {
 
+// Of the annotations that muster keeps of a Job in no queue (jobs/kept/kept_object.h).
+inline constexpr const char* kSeen = "muster.batch/seen";
+
 inline Now at(int64_t ms) {
   const auto offset = std::chrono::milliseconds(ms);
   return {TimePoint(std::chrono::seconds(1'800'000'000) + offset), MonotonicTime(offset)};
@@ -33,13 +36,12 @@ inline ObjectKey key(const char* name) {
   return {&kJobs, "team-a", name};
 }
 
-// Wants every Job to bear the annotation `seen`.
+// Wants every Job to bear the annotation kSeen.
 inline reconcilers::Plan mark(const ObjectKey& target, const reconcilers::ReconcileContext& context) {
   const Job* found = context.state.job(target.ns, target.name);
-  if (found == nullptr || !found->meta.annotation("seen").empty()) return {};
-  reconcilers::Write write{.verb = reconcilers::Verb::kPatch,
-                           .target = target,
-                           .body = {{"metadata", {{"annotations", {{"seen", "yes"}}}}}}};
+  if (found == nullptr || !found->meta.annotation(kSeen).empty()) return {};
+  reconcilers::Write write{
+      .verb = reconcilers::Verb::kPatch, .target = target, .body = {{"metadata", {{"annotations", {{kSeen, "yes"}}}}}}};
   write.events.push_back({.regarding = {.kind = "Job", .name = target.name}, .reason = "Seen"});
   return {.writes = {std::move(write)}};
 }

@@ -18,13 +18,16 @@ using namespace nlohmann::literals;
 
 namespace {
 
-// Fails over ConfigMaps of this content, as a bug would; of others it counts the looks.
+// Of the labels that muster keeps of a ConfigMap of no gang.
+const std::string kKey = "muster.batch/";
+
+// Fails over ConfigMaps with these labels, as a bug would; of others it counts the looks.
 int looks = 0;
 reconcilers::Plan fail_over_bad(const ObjectKey& key, const reconcilers::ReconcileContext& context) {
   const ConfigMap* map = context.state.config_map(key.ns, key.name);
   if (map == nullptr) return {};
-  check_invariant(!map->data.contains("bad"), "a ConfigMap must not be bad");
-  if (map->data.contains("worse")) throw std::runtime_error("no idea");
+  check_invariant(!map->meta.labels.contains(kKey + "bad"), "a ConfigMap must not be bad");
+  if (map->meta.labels.contains(kKey + "worse")) throw std::runtime_error("no idea");
   ++looks;
   return {};
 }
@@ -42,12 +45,17 @@ const reconcilers::Reconciler kFailing{.name = "failing", .requests_for = itself
 const reconcilers::Reconciler kUnconcerning{.name = "unconcerning", .requests_for = fails_to_map, .reconcile = nothing};
 const reconcilers::Reconciler* const kTable[] = {&kFailing, &kUnconcerning};
 
-json config_map(const std::string& name, int version, const json& data) {
+json config_map(const std::string& name, int version, const json& keys) {
+  json labels = json::object();
+  for (const auto& [key, value] : keys.items()) labels[kKey + key] = value;
   return {{"apiVersion", "v1"},
           {"kind", "ConfigMap"},
           {"metadata",
-           {{"name", name}, {"namespace", "team-a"}, {"uid", name}, {"resourceVersion", std::to_string(version)}}},
-          {"data", data}};
+           {{"name", name},
+            {"namespace", "team-a"},
+            {"uid", name},
+            {"resourceVersion", std::to_string(version)},
+            {"labels", labels}}}};
 }
 
 struct Leader {
@@ -144,10 +152,10 @@ TEST_CASE("quarantine: the state is made anew without the version over which it 
   CHECK(leader.engine.quarantined() == 1);
   // The version before it stays, and so does everything else.
   REQUIRE(leader.engine.state().config_map("team-a", "a") != nullptr);
-  CHECK(leader.engine.state().config_map("team-a", "a")->data.at("k") == "1");
+  CHECK(leader.engine.state().config_map("team-a", "a")->meta.label(kKey + "k") == "1");
   CHECK(leader.engine.state().config_map("team-a", "b") != nullptr);
   leader.put("a", 4, {{"k", "4"}});
-  CHECK(leader.engine.state().config_map("team-a", "a")->data.at("k") == "4");
+  CHECK(leader.engine.state().config_map("team-a", "a")->meta.label(kKey + "k") == "4");
   CHECK(leader.engine.quarantined() == 0);
 }
 

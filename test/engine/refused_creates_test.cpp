@@ -106,7 +106,7 @@ const reconcilers::Reconciler* const kBothOnly[] = {&kBoth};
 TEST_CASE("engine: a create that is refused waits longer each time and nothing else of its key does") {
   Engine engine({}, kBothOnly);
   lead(engine);
-  engine.apply(ObjectChanged{job("a", 1, {{"seen", "yes"}})}, at(0));
+  engine.apply(ObjectChanged{job("a", 1, {{kSeen, "yes"}})}, at(0));
   const auto refuse = [&](int64_t ms) {
     const Command command = only_write(engine, at(ms));
     CHECK(to_text(command.write.target) == "configmaps/team-a/a");
@@ -117,7 +117,7 @@ TEST_CASE("engine: a create that is refused waits longer each time and nothing e
   engine.apply(ObjectChanged{job("a", 2)}, at(10));
   const Command other = only_write(engine, at(10));
   CHECK(to_text(other.write.target) == "jobs/team-a/a");
-  engine.apply(WriteFinished{other.id, reconcilers::WriteOutcome::kDone, job("a", 3, {{"seen", "yes"}})}, at(11));
+  engine.apply(WriteFinished{other.id, reconcilers::WriteOutcome::kDone, job("a", 3, {{kSeen, "yes"}})}, at(11));
   for (const int64_t ms : {12, 500, 900}) CHECK(engine.plan(at(ms)).writes.empty());
   refuse(1000);
   CHECK(engine.plan(at(2900)).writes.empty());

@@ -1,5 +1,5 @@
 // What muster keeps of each kind that it watches, filled with as much as an object can have.
-#include "jobs/kept_object.h"
+#include "jobs/kept/kept_object.h"
 
 #include <doctest/doctest.h>
 
@@ -8,10 +8,10 @@
 #include "api/kinds/kind_description.h"
 #include "api/kinds/serving_types.h"
 #include "api/meta/constants.h"
-#include "api/object_bytes.h"
 #include "api/pods/in_place_pod.h"
 #include "api/watched_kinds.h"
 #include "jobs/job_kind.h"
+#include "jobs/kept/object_bytes.h"
 
 namespace kept_object_test {
 
@@ -130,7 +130,7 @@ json large_object(const ResourceType& type, Fill fill, size_t bytes) {
 }
 
 size_t kept_bytes(const ResourceType& type, const json& object, const ReconcilerSettings& settings) {
-  return bytes_of(jobs::kept_of(read_object(type, object), settings));
+  return jobs::bytes_of(jobs::kept_of(read_object(type, object), settings));
 }
 
 // Kinds of administrators, and of those who may write Workloads; and what has no bound but its own size.
@@ -186,7 +186,7 @@ TEST_CASE("of the largest part of another job muster keeps what its pods request
       object["metadata"]["ownerReferences"] = controlled_by("kubeflow.org/v2beta1", "MPIJob");
       CAPTURE(kind.type->plural);
       const TypedObject kept = jobs::kept_of(read_object(*kind.type, object), settings);
-      CHECK(bytes_of(kept) <= jobs::kMostBytesOfAPart + 1024);
+      CHECK(jobs::bytes_of(kept) <= jobs::kMostBytesOfAPart + 1024);
       const TypedObject read = read_object(*kind.type, object);
       // Of a TrainJob the pods are known with its runtime.
       if (!job_kind->readable(read)) continue;
@@ -215,7 +215,7 @@ TEST_CASE("of a Job of a JobSet muster keeps what its pods request and claim, wi
     object["metadata"] = {{"name", "x"}, {"namespace", "team-a"}, {"uid", "u"}};
     object["metadata"]["ownerReferences"] = controlled_by("jobset.x-k8s.io/v1alpha2", "JobSet");
     const TypedObject kept = jobs::kept_of(read_object(kJobs, object), settings);
-    CHECK(bytes_of(kept) <= jobs::kMostBytesOfAPart + 1024);
+    CHECK(jobs::bytes_of(kept) <= jobs::kMostBytesOfAPart + 1024);
     const PodSpecPtr& requests = std::get<JobPtr>(kept)->requests;
     // What is not known may not run.
     REQUIRE((requests != nullptr) == (fill != Fill::kResources));
@@ -235,7 +235,7 @@ TEST_CASE("what is kept of an object is kept of it again") {
         const TypedObject once = jobs::kept_of(read_object(*kind.type, object), settings);
         const TypedObject twice = jobs::kept_of(once, settings);
         CAPTURE(kind.type->plural);
-        CHECK(bytes_of(twice) <= bytes_of(once));
+        CHECK(jobs::bytes_of(twice) <= jobs::bytes_of(once));
         const jobs::JobKind* job_kind = jobs::find_job_kind(*kind.type);
         if (job_kind == nullptr || kind.type->kind == kPods.kind) continue;
         CHECK(job_kind->readable(twice) == job_kind->readable(once));
@@ -254,8 +254,8 @@ TEST_CASE("an object in a queue is kept whole, and takes memory within a factor 
         const size_t written = object.dump().size();
         const TypedObject read = read_object(*kind.type, object);
         CAPTURE(kind.type->plural);
-        CHECK(bytes_of(read) < 16 * written);
-        if (fill == Fill::kTexts) CHECK(bytes_of(read) < 4 * written);
+        CHECK(jobs::bytes_of(read) < 16 * written);
+        if (fill == Fill::kTexts) CHECK(jobs::bytes_of(read) < 4 * written);
         if (const jobs::JobKind* job_kind = jobs::find_job_kind(*kind.type);
             job_kind != nullptr && (kind.type->kind != kPods.kind || kind.type->plural == kQueuedPods.plural))
           CHECK(jobs::kept_of(read, settings) == read);
@@ -271,7 +271,7 @@ TEST_CASE("what is kept depends on the queue, on settings and on what can change
     return object;
   }();
   const auto is_whole = [](const json& object, const ReconcilerSettings& settings) {
-    return bytes_of(jobs::kept_of(read_object(kJobs, object), settings)) > 100'000;
+    return jobs::bytes_of(jobs::kept_of(read_object(kJobs, object), settings)) > 100'000;
   };
   ReconcilerSettings settings = settings_of(true);
   CHECK_FALSE(is_whole(job, settings));
@@ -312,13 +312,13 @@ TEST_CASE("a gang in no queue keeps its barrier, and a JobSet whose Jobs muster 
       {"spec", {{"replicatedJobs", json::array({{{"name", "w"}, {"replicas", 3}, {"template", job}}})}}}};
   const TypedObject own = jobs::kept_of(read_object(kJobSets, jobset), settings_of(true));
   CHECK(std::get<JobSetPtr>(own)->replicated_jobs[0].template_text.text().size() > 100'000);
-  CHECK(bytes_of(own) < 110'000);
+  CHECK(jobs::bytes_of(own) < 110'000);
   const TypedObject of_others = jobs::kept_of(read_object(kJobSets, jobset), settings_of(false));
   REQUIRE(std::get<JobSetPtr>(of_others)->replicated_jobs.size() == 1);
   CHECK(std::get<JobSetPtr>(of_others)->replicated_jobs[0].replicas == 3);
   CHECK(std::get<JobSetPtr>(of_others)->replicated_jobs[0].barrier);
   CHECK_FALSE(jobs::jobset.readable(of_others));
-  CHECK(bytes_of(of_others) < 2048);
+  CHECK(jobs::bytes_of(of_others) < 2048);
 }
 
 TEST_CASE("a pod in no queue keeps its finalizers, which muster writes again without its own") {
@@ -330,7 +330,7 @@ TEST_CASE("a pod in no queue keeps its finalizers, which muster writes again wit
   const TypedObject kept = jobs::kept_of(read_object(kQueuedPods, pod), settings_of(true));
   CHECK(meta_of(kept).finalizers.size() == 2);
   CHECK(meta_of(kept).label(kManagedLabel) == "true");
-  CHECK(bytes_of(kept) < 2048);
+  CHECK(jobs::bytes_of(kept) < 2048);
   // Of a group, and of a set: they are in its queue.
   for (const char* key : {"kueue.x-k8s.io/pod-group-name", "kueue.x-k8s.io/pod-suspending-parent"}) {
     json member = pod;

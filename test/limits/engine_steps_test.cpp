@@ -1,5 +1,6 @@
 // The largest objects that can be stored, one of each kind that grows: no step of the engine over
 // any of them takes longer than 50 ms of its thread's time, so that everybody else's turn comes.
+#include <algorithm>
 #include <ctime>
 #include <functional>
 #include <limits>
@@ -158,6 +159,33 @@ TEST_CASE("largest objects: a queued Job whose template is as large as an object
                   {"parallelism", 2147483647},
                   {"completions", 2147483647},
                   {"template", large_template(kBytes)}}}});
+  });
+}
+
+TEST_CASE("largest objects: a Job that runs, and of which only the metadata changes") {
+  check([](ServedEngine& served) {
+    served.put(kResourceFlavors, "f", {{"spec", {{"nodeLabels", {{"zone", "a"}}}}}});
+    const json stored = large_template(kBytes);
+    json started = stored;
+    started["spec"]["nodeSelector"] = {{"zone", "a"}};
+    served.put(kWorkloads, "w",
+               {{"metadata", {{"ownerReferences", controlled_by(kJobs, "job", "job-uid")}}},
+                {"spec", workload_of(1, stored, {{"queueName", "lq"}})["spec"]},
+                {"status",
+                 {{"admission", admission_of(1, {{"cpu", "f"}}, {{"cpu", "1"}})},
+                  {"conditions",
+                   {condition_at(served.stamp(), "QuotaReserved", "True", "QuotaReserved"),
+                    condition_at(served.stamp(), "Admitted", "True", "Admitted")}}}}});
+    for (const char* note : {"1", "2", "3"}) {
+      served.put(kJobs, "job",
+                 {{"metadata", {{"labels", {{kQueueNameLabel, "lq"}}}, {"annotations", {{"note", note}}}}},
+                  {"spec", {{"parallelism", 1}, {"completions", 1}, {"template", started}}},
+                  {"status", {{"active", 1}, {"ready", 1}}}});
+      served.plan();
+      CHECK(std::none_of(served.writes.begin(), served.writes.end(), [](const engine::Command& command) {
+        return command.write.target.type->plural == kJobs.plural;
+      }));
+    }
   });
 }
 

@@ -80,7 +80,7 @@ struct Loop {
     REQUIRE(outbox.finish(command.id));
     WriteFinished finished{command.id, outcome};
     if (outcome == reconcilers::WriteOutcome::kDone)
-      finished.object = job(command.write.target.name, ++version, {{"seen", "yes"}});
+      finished.object = job(command.write.target.name, ++version, {{kSeen, "yes"}});
     post(std::move(finished));
     return command;
   }
@@ -271,7 +271,7 @@ TEST_CASE("loop: an answer that comes after the leadership of its write has ende
   REQUIRE(loop.turn());
   const Job* known = loop.core.engine().state().job("team-a", "one");
   REQUIRE(known != nullptr);
-  CHECK(known->meta.annotation("seen") == "yes");
+  CHECK(known->meta.annotation(kSeen) == "yes");
   loop.post(LeadershipChanged{true});
   REQUIRE(loop.turn());
   CHECK(loop.outbox.waiting() == 0);

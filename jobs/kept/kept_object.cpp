@@ -1,4 +1,4 @@
-#include "jobs/kept_object.h"
+#include "jobs/kept/kept_object.h"
 
 #include <algorithm>
 #include <array>
@@ -6,10 +6,10 @@
 
 #include "api/codec/json.h"
 #include "api/meta/constants.h"
-#include "api/object_bytes.h"
 #include "api/unqueued_kinds.h"
 #include "base/overloaded.h"
 #include "jobs/group_scheduling.h"
+#include "jobs/kept/object_bytes.h"
 #include "jobs/management.h"
 
 namespace muster::jobs {

@@ -1,8 +1,8 @@
-#include "api/object_bytes.h"
+#include "jobs/kept/object_bytes.h"
 
 #include <nlohmann/json.hpp>
 
-namespace muster {
+namespace muster::jobs {
 namespace {
 
 using nlohmann::json;
@@ -204,4 +204,4 @@ size_t bytes_of(const TypedObject& object) {
   return bytes;
 }
 
-}  // namespace muster
+}  // namespace muster::jobs

@@ -2,12 +2,10 @@
 // server takes, and muster must know all of them. So it keeps little of each.
 //
 // - An object that is in a queue by itself, and a JobSet whose Jobs muster makes: whole.
-// - A job with another job as its controller is compared with the quota of that job: what its pods request, at most 16
-// KiB.
-//   A larger one cannot be compared (JobKind::readable), and does not run below a queued job.
+// - A job with another job as its controller is compared with the quota of that job: what its pods request, at most
+//   16 KiB. A larger one cannot be compared, and does not run below a queued job.
 // - Every other object: what rules ask about it, some hundred bytes. That is metadata with the keys of muster, Kueue
-// and
-//   JobSet, the suspension, the status, and of a gang its barrier; of a gang's ConfigMap the keys of the decisions.
+//   and JobSet, the suspension, the status, and of a gang its barrier; of a gang's ConfigMap the keys of the decisions.
 //
 // When an object gets a queue, its watch sends the whole object again. Settings do not change while the process runs.
 // The labels of a namespace can change, so objects that only these labels keep out of the queues are whole.

@@ -8,7 +8,7 @@
 #include "api/typed_object.h"
 #include "base/overloaded.h"
 
-namespace muster {
+namespace muster::jobs {
 
 // Without what equal objects share.
 size_t own_bytes(const TypedObject& object);
@@ -51,4 +51,4 @@ void for_each_shared_part(const TypedObject& object, Visit visit) {
 // All of it, as if nothing were shared.
 size_t bytes_of(const TypedObject& object);
 
-}  // namespace muster
+}  // namespace muster::jobs
