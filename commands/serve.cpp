@@ -40,6 +40,9 @@ int serve(const ServeFlags& flags) {
   if (auto idle = not_acting_yet(settings->configuration.kueue); !idle.empty()) {
     runtime::log_warning("these settings are recognized but not implemented and have no effect", {{"settings", idle}});
   }
+  const FeatureGateMap named = settings->configuration.kueue.feature_gates.value_or(FeatureGateMap{});
+  for (const std::string& sentence : outdated_gates(named))
+    runtime::log_warning("configuration", {{"warning", sentence}});
   if (auto gates = only_validating(settings->configuration.kueue); !gates.empty()) {
     runtime::log_warning(
         "these feature gates only validate: what belongs to the feature is checked, and does not act yet",

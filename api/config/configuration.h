@@ -56,8 +56,8 @@ struct VisibilityServerSettings {
 };
 
 struct ClientConnectionSettings {
-  double qps = 300;  // negative: no limit
-  int burst = 500;
+  double qps = 1000;  // negative: no limit
+  int burst = 1000;
 };
 
 struct LeaderElectionSettings {
@@ -141,7 +141,8 @@ FieldErrors check_visibility(const LoadedConfiguration& configuration, std::vect
 // one that spoke.
 FieldErrors apply_feature_gates(Configuration& configuration, std::string_view flag);
 
-// Settings of the file, and gates, that no code of muster reads yet.
+// Settings of the file, and gates, that no code of muster reads yet. outdated_gates() reports gates that are locked,
+// renamed or removed.
 std::vector<std::string> not_acting_yet(const Configuration& configuration);
 // Feature gates that are set to true although muster only validates what belongs to them. Set to
 // false they do all that they can: the checks are off, and the feature is not there.

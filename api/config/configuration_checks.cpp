@@ -66,7 +66,8 @@ std::vector<std::string> not_acting_yet(const Configuration& configuration) {
     const FeatureGate* gate = find_feature_gate(name);
     const bool group = (name == "AllAlpha" && group_changes_idle_gates(GateStage::kAlpha, enabled, gates)) ||
                        (name == "AllBeta" && group_changes_idle_gates(GateStage::kBeta, enabled, gates));
-    if (group || (gate != nullptr && gate->use == GateUse::kNone)) idle.push_back("featureGates." + name);
+    const bool idle_gate = gate != nullptr && gate->use == GateUse::kNone && gate->past == GatePast{};
+    if (group || idle_gate) idle.push_back("featureGates." + name);
   }
   std::sort(idle.begin(), idle.end());
   return idle;

@@ -67,8 +67,8 @@ void common(json& configuration, std::string_view operator_namespace) {
     if_absent(certs, "webhookSecretName", "kueue-webhook-server-cert");
   }
   json& client = part(configuration, "clientConnection");
-  if_absent(client, "qps", 300);
-  if_absent(client, "burst", 500);
+  if_absent(client, "qps", 1000);
+  if_absent(client, "burst", 1000);
   if_empty(part(configuration, "integrations"), "frameworks", json::array({"batch/job"}));
   if_absent(
       configuration, "managedJobsNamespaceSelector",

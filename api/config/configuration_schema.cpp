@@ -126,6 +126,8 @@ constexpr ConfigField kWaitForPodsReadyFields[] = {
     {"blockAdmission", kBool, kOne, kPointer, "bool", nullptr, kBoth, kActs},
     {"requeuingStrategy", kStruct, kOne, kPointer, "~RequeuingStrategy", &kRequeuing},
     {"recoveryTimeout", kDuration, kOne, kPointer, "v1.Duration", nullptr, kBoth, kActs},
+    {"unscheduledTimeout", kDuration, kOne, kPointer, "v1.Duration", nullptr, kNew},
+    {"maxTimeoutOnWorkload", kDuration, kOne, kPointer, "v1.Duration", nullptr, kNew},
 };
 constexpr ConfigStruct kWaitForPodsReady{"WaitForPodsReady", kWaitForPodsReadyFields};
 

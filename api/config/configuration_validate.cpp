@@ -5,6 +5,7 @@
 
 #include "api/codec/json.h"
 #include "api/config/configuration.h"
+#include "api/meta/time.h"
 
 namespace muster {
 
@@ -86,6 +87,7 @@ void validate_wait_for_pods_ready(const json& configuration, FieldErrors& errors
   if (wait.at("timeout") == "0s") errors.push_back(required("waitForPodsReady.timeout", "must be specified"));
   check_not_negative(wait, "waitForPodsReady", "timeout", errors);
   check_not_negative(wait, "waitForPodsReady", "recoveryTimeout", errors);
+  check_not_negative(wait, "waitForPodsReady", "maxTimeoutOnWorkload", errors);
   const std::string path = "waitForPodsReady.requeuingStrategy";
   const json& strategy = wait.at("requeuingStrategy");
   const json& timestamp = strategy.at("timestamp");
@@ -95,6 +97,22 @@ void validate_wait_for_pods_ready(const json& configuration, FieldErrors& errors
   check_not_negative(strategy, path, "backoffLimitCount", errors);
   check_not_negative(strategy, path, "backoffBaseSeconds", errors);
   check_not_negative(strategy, path, "backoffMaxSeconds", errors);
+}
+
+// Also where waiting is off.
+void validate_unscheduled_timeout(const json& configuration, const FeatureGateMap& gates, FieldErrors& errors) {
+  const json* set = find_path(configuration, {"waitForPodsReady", "unscheduledTimeout"});
+  if (set == nullptr) return;
+  constexpr const char* kPath = "waitForPodsReady.unscheduledTimeout";
+  if (!gate_enabled(gates, "WaitForPodsReadyUnscheduledTimeout"))
+    errors.push_back(
+        invalid_setting(kPath, *set, "requires the feature gate WaitForPodsReadyUnscheduledTimeout to be enabled"));
+  const json& wait = configuration.at("waitForPodsReady");
+  check_not_negative(wait, "waitForPodsReady", "unscheduledTimeout", errors);
+  const Result<Duration> limit = parse_duration(set->get_ref<const std::string&>());
+  const Result<Duration> timeout = parse_duration(wait.at("timeout").get_ref<const std::string&>());
+  if (limit && timeout && *limit > *timeout)
+    errors.push_back(invalid_setting(kPath, *set, "must be less than or equal to waitForPodsReady.timeout"));
 }
 
 bool wait_for_pods_ready_enabled(const Configuration& configuration) {
@@ -107,6 +125,7 @@ FieldErrors validate_configuration(const Configuration& configuration) {
   const FeatureGateMap gates = resolve_feature_gates(configuration.feature_gates.value_or(FeatureGateMap{}));
   FieldErrors errors;
   if (wait_for_pods_ready_enabled(configuration)) validate_wait_for_pods_ready(effective, errors);
+  validate_unscheduled_timeout(effective, gates, errors);
   validate_webhook(effective, errors);
   validate_integrations(effective, errors);
   validate_multikueue(effective, errors);
@@ -119,7 +138,7 @@ FieldErrors validate_configuration(const Configuration& configuration) {
   validate_tls(effective, errors);
   validate_visibility_server(effective, errors);
   validate_custom_labels(effective, errors);
-  validate_local_queue_metrics(effective, errors);
+  validate_local_queue_metrics(effective, gates, errors);
   std::sort(errors.begin(), errors.end(), [](const FieldError& a, const FieldError& b) { return a.text() < b.text(); });
   return errors;
 }

@@ -13,10 +13,13 @@ namespace muster {
 
 // configuration_validate.cpp
 void validate_wait_for_pods_ready(const nlohmann::json& configuration, FieldErrors& errors);
+void validate_unscheduled_timeout(const nlohmann::json& configuration, const FeatureGateMap& gates,
+                                  FieldErrors& errors);
 // configuration_validate_integrations.cpp: frameworks, selectors, MultiKueue.
 void validate_integrations(const nlohmann::json& configuration, FieldErrors& errors);
 void validate_managed_namespaces(const nlohmann::json& configuration, FieldErrors& errors);
-void validate_local_queue_metrics(const nlohmann::json& configuration, FieldErrors& errors);
+void validate_local_queue_metrics(const nlohmann::json& configuration, const FeatureGateMap& gates,
+                                  FieldErrors& errors);
 void validate_multikueue(const nlohmann::json& configuration, FieldErrors& errors);
 // configuration_validate_process.cpp: certificates, TLS, the visibility server, metrics' labels.
 void validate_cert_management(const nlohmann::json& configuration, FieldErrors& errors);

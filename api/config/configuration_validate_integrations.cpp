@@ -121,8 +121,9 @@ void validate_managed_namespaces(const json& configuration, FieldErrors& errors)
   }
 }
 
-// Kueue ends at its start-up with no word about it.
-void validate_local_queue_metrics(const json& configuration, FieldErrors& errors) {
+void validate_local_queue_metrics(const json& configuration, const FeatureGateMap& gates, FieldErrors& errors) {
+  if (!gate_enabled(gates, "LocalQueueMetrics") || !bool_at(configuration, {"metrics", "localQueueMetrics", "enable"}))
+    return;
   const json* selector = find_path(configuration, {"metrics", "localQueueMetrics", "localQueueSelector"});
   if (selector != nullptr)
     append(errors, check_label_selector(FieldPath("metrics").child("localQueueMetrics").child("localQueueSelector"),

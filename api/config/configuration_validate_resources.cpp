@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -13,12 +14,12 @@ namespace {
 using nlohmann::json;
 
 // The number of pods, which quota counts under this name.
-void refuse_pods(const FieldPath& path, std::string_view resource, FieldErrors& errors) {
-  if (resource == "pods")
+void refuse_pods(const FieldPath& path, std::string_view resource, const FeatureGateMap& gates, FieldErrors& errors) {
+  if (resource == "pods" && gate_enabled(gates, "ReservedResourceNameValidation"))
     errors.push_back(invalid(path, resource, "the key is reserved for internal kueue use: it is the number of pods"));
 }
 
-void validate_transformations(const json& resources, FieldErrors& errors) {
+void validate_transformations(const json& resources, const FeatureGateMap& gates, FieldErrors& errors) {
   const FieldPath path = FieldPath("resources").child("transformations");
   std::set<std::string> inputs;
   const json& transformations = array_at(resources, {"transformations"});
@@ -31,10 +32,10 @@ void validate_transformations(const json& resources, FieldErrors& errors) {
     if (!inputs.insert(input.get<std::string>()).second) {
       errors.push_back(duplicate(path.index(i).child("input"), input));
     }
-    refuse_pods(path.index(i).child("input"), string_at(transformations[i], {"input"}), errors);
-    refuse_pods(path.index(i).child("multiplyBy"), string_at(transformations[i], {"multiplyBy"}), errors);
+    refuse_pods(path.index(i).child("input"), string_at(transformations[i], {"input"}), gates, errors);
+    refuse_pods(path.index(i).child("multiplyBy"), string_at(transformations[i], {"multiplyBy"}), gates, errors);
     for (const auto& [output, factor] : object_at(transformations[i], {"outputs"}).items())
-      refuse_pods(path.index(i).child("outputs").key(output), output, errors);
+      refuse_pods(path.index(i).child("outputs").key(output), output, gates, errors);
   }
 }
 
@@ -91,6 +92,8 @@ void check_source(const json& source, const char* type, const FieldPath& path, F
   } else if (std::string_view(type) == "counter") {
     const auto complaints = is_dns1123_label(name);
     if (!complaints.empty()) errors.push_back(invalid(path.child("name"), name, join(complaints, ",")));
+  } else if (std::count(name.begin(), name.end(), '/') > 1) {
+    errors.push_back(invalid(path.child("name"), name, "must have at most one '/', after a DNS subdomain"));
   }
   const auto& driver = source.at("driver").get_ref<const std::string&>();
   if (driver.empty()) {
@@ -138,11 +141,12 @@ void check_sources(const json& sources, const FieldPath& path, const FeatureGate
   }
 }
 
-void check_mapping(const json& mapping, const FieldPath& path, DeviceClasses& classes, FieldErrors& errors) {
+void check_mapping(const json& mapping, const FieldPath& path, const FeatureGateMap& gates, DeviceClasses& classes,
+                   FieldErrors& errors) {
   constexpr size_t kMostClasses = 8;
   const auto& name = mapping.at("name").get_ref<const std::string&>();
   check_resource_name(path.child("name"), name, errors);
-  refuse_pods(path.child("name"), name, errors);
+  refuse_pods(path.child("name"), name, gates, errors);
   const json& device_classes = array_at(mapping, {"deviceClassNames"});
   const FieldPath classes_path = path.child("deviceClassNames");
   if (device_classes.empty()) errors.push_back(required(classes_path, "at least one device class name is required"));
@@ -168,7 +172,7 @@ void validate_device_classes(const json& resources, const FeatureGateMap& gates,
   std::set<std::string> names;
   DeviceClasses classes;
   for (size_t i = 0; i < mappings.size(); ++i) {
-    check_mapping(mappings[i], path.index(i), classes, errors);
+    check_mapping(mappings[i], path.index(i), gates, classes, errors);
     if (!names.insert(mappings[i].at("name").get<std::string>()).second) {
       errors.push_back(duplicate(path.index(i).child("name"), mappings[i].at("name")));
     }
@@ -181,7 +185,7 @@ void validate_device_classes(const json& resources, const FeatureGateMap& gates,
 void validate_resources(const json& configuration, const FeatureGateMap& gates, FieldErrors& errors) {
   const json* resources = find_path(configuration, {"resources"});
   if (resources == nullptr) return;
-  validate_transformations(*resources, errors);
+  validate_transformations(*resources, gates, errors);
   validate_quota_check(*resources, gates, errors);
   validate_device_classes(*resources, gates, errors);
 }

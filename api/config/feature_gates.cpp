@@ -15,125 +15,27 @@ namespace {
 constexpr std::string_view kAllAlpha = "AllAlpha";
 constexpr std::string_view kAllBeta = "AllBeta";
 constexpr std::string_view kField = "featureGates";
+constexpr std::string_view kUnscheduledTimeoutGate = "WaitForPodsReadyUnscheduledTimeout";
 // Of workload-aware scheduling (JobSet KEP-969), which needs kinds of Kubernetes 1.37: they can be off only.
 constexpr std::string_view kJobSetSchedulingGate = "JobSetWorkloadAwareSchedulingAPI";
 constexpr std::string_view kJobSetGangOfGangsGate = "JobSetGangOfGangs";
 
-using enum GateUse;
+// The oldest release whose configuration files start muster: 0.15.
+constexpr int kOldestMinor = 15;
 
-constexpr FeatureGate kGates[] = {
-    {"AdmissionFairSharing", true, GateStage::kBeta},
-    {"AdmissionGatedBy", true, GateStage::kBeta, kActs},
-    {"AssignQueueLabelsForPods", true, GateStage::kBeta, kActs},
-    {"CleanupProvisioningRequestsOnEviction", true, GateStage::kBeta},
-    {"ConcurrentAdmission", false, GateStage::kAlpha},
-    {"CustomMetricLabels", false, GateStage::kAlpha},
-    {"DeferRayServiceFinalizationForRedisCleanup", true, GateStage::kBeta, kActs},
-    {"DisableWaitForPodsReady", false, GateStage::kAlpha, kActs},
-    {"ElasticJobsViaWorkloadSlices", true, GateStage::kBeta, kValidates},
-    {"ElasticJobsViaWorkloadSlicesWithTAS", false, GateStage::kAlpha},
-    {"FailureRecoveryPolicy", false, GateStage::kAlpha},
-    {"FairSharingPreemptWithinNominal", true, GateStage::kBeta},
-    {"FairSharingPrioritizeNonBorrowing", true, GateStage::kBeta},
-    {"FastQuotaReleaseInPodIntegration", false, GateStage::kAlpha, kActs},
-    {"FinishOrphanedWorkloads", true, GateStage::kBeta},
-    {"FlavorFungibility", true, GateStage::kBeta},
-    {"FlavorFungibilityPreserveScanProgress", true, GateStage::kBeta},
-    {"KueueDRAIntegration", true, GateStage::kBeta},
-    {"KueueDRAIntegrationConsumableCapacity", false, GateStage::kAlpha, kValidates},
-    {"KueueDRAIntegrationExtendedResource", true, GateStage::kBeta},
-    {"KueueDRAIntegrationPartitionableDevices", true, GateStage::kBeta, kValidates},
-    {"KueueDRARejectWorkloadsWhenDRADisabled", true, GateStage::kBeta, kActs},
-    {"LWSImmutableGroupSize", true, GateStage::kBeta},
-    {"LocalQueueMetrics", true, GateStage::kBeta, kActs},
-    {"ManagedJobsNamespaceSelectorAlwaysRespected", true, GateStage::kStable},
-    {"MetricForWorkloadCreationLatency", true, GateStage::kBeta},
-    {"MetricsForCohorts", true, GateStage::kBeta, kActs},
-    {"MultiKueue", true, GateStage::kBeta, kValidates},
-    {"MultiKueueAdaptersForCustomJobs", true, GateStage::kBeta},
-    {"MultiKueueClusterProfile", false, GateStage::kAlpha},
-    {"MultiKueueIncrementalDispatcherConfig", true, GateStage::kBeta},
-    {"MultiKueueIncrementalDispatcherRespectConfigOrder", true, GateStage::kBeta},
-    {"MultiKueueKubeConfigPathValidation", true, GateStage::kBeta},
-    {"MultiKueueManagerQuotaAutomation", false, GateStage::kAlpha},
-    {"MultiKueueOrchestratedPreemption", false, GateStage::kAlpha},
-    {"MultiKueueRemoteSpecSync", true, GateStage::kBeta},
-    {"PartialAdmission", true, GateStage::kBeta, kActs},
-    {"PodIntegrationValidateGroupOwner", true, GateStage::kBeta},
-    {"PrioritizePreemptorWorkloads", false, GateStage::kAlpha},
-    {"PriorityBoost", false, GateStage::kAlpha},
-    {"PrioritySortingWithinCohort", true, GateStage::kBeta},
-    {"QuotaCheckStrategy", true, GateStage::kBeta, kActs},
-    {"ReclaimablePods", true, GateStage::kBeta, kActs},
-    {"RecomputeAssignmentUponPreemptionTargetsOverlap", true, GateStage::kBeta},
-    {"RejectUpdatesToCQWithInvalidOnFlavors", false, GateStage::kAlpha, kActs},
-    {"RemoveFinalizersWithStrictPatch", true, GateStage::kBeta},
-    {"SchedulerLibraryIntegration", false, GateStage::kAlpha},
-    {"SchedulingEquivalenceHashing", true, GateStage::kBeta},
-    {"ShortWorkloadNames", false, GateStage::kAlpha, kActs},
-    {"SkipAncestorCheckForDeletedWorkloads", true, GateStage::kBeta, kActs},
-    {"SkipReassignmentForPodOwnedWorkloads", true, GateStage::kBeta},
-    {"SparkApplicationIntegration", false, GateStage::kAlpha},
-    {"TASAssignmentsEncodingByHostnamePrefix", true, GateStage::kBeta},
-    {"TASBalancedPlacement", false, GateStage::kAlpha},
-    {"TASCacheNodeMatchResults", true, GateStage::kBeta},
-    {"TASCacheTopologyTree", true, GateStage::kBeta},
-    {"TASCachingRemainingResources", true, GateStage::kBeta},
-    {"TASFailedNodeReplacement", true, GateStage::kBeta},
-    {"TASFailedNodeReplacementFailFast", true, GateStage::kBeta},
-    {"TASHandleOverlappingFlavors", true, GateStage::kBeta},
-    {"TASMultiLayerTopology", true, GateStage::kBeta, kValidates},
-    {"TASProfileMixed", true, GateStage::kBeta},
-    {"TASRecomputeAssignmentWithinSchedulingCycle", true, GateStage::kBeta},
-    {"TASReplaceNodeDueToNotReadyOverFixedTime", false, GateStage::kDeprecated},
-    {"TASReplaceNodeOnNodeTaints", true, GateStage::kBeta},
-    {"TASReplaceNodeOnPodTermination", true, GateStage::kBeta},
-    {"TASRespectNodeAffinityPreferred", false, GateStage::kAlpha},
-    {"TASValidateWorkloadSliceSize", true, GateStage::kBeta},
-    {"TLSOptions", true, GateStage::kStable},
-    {"TopologyAwareScheduling", true, GateStage::kBeta, kValidates},
-    {"UnadmittedWorkloadsExplicitStatus", false, GateStage::kBeta, kActs},
-    {"UnadmittedWorkloadsObservability", true, GateStage::kBeta, kActs},
-    {"ValidateRayAndSparkJobUpdates", true, GateStage::kBeta, kActs},
-    {"VectorizedResourceRequests", true, GateStage::kBeta},
-    {"VisibilityOnDemand", true, GateStage::kBeta, kActs},
-    {"WorkloadIdentifierAnnotations", true, GateStage::kBeta, kActs},
-    {"WorkloadPriorityClassDefaulting", true, GateStage::kBeta, kActs},
-    {"WorkloadRequestUseMergePatch", false, GateStage::kAlpha},
-    {"WorkloadValidateResourcesAreNonNegative", true, GateStage::kBeta},
-    {"WorkloadValidationForPodSetMetadata", true, GateStage::kBeta},
-};
-
-// A gate and its prerequisite; without the prerequisite the gate has no effect.
-struct Dependency {
-  std::string_view gate, needs;
-};
-constexpr Dependency kDependencies[] = {
-    {"ElasticJobsViaWorkloadSlicesWithTAS", "ElasticJobsViaWorkloadSlices"},
-    {"ElasticJobsViaWorkloadSlicesWithTAS", "TopologyAwareScheduling"},
-    {"KueueDRAIntegrationConsumableCapacity", "KueueDRAIntegration"},
-    {"KueueDRAIntegrationExtendedResource", "KueueDRAIntegration"},
-    {"KueueDRAIntegrationPartitionableDevices", "KueueDRAIntegration"},
-    {"TASBalancedPlacement", "TopologyAwareScheduling"},
-    {"TASFailedNodeReplacement", "TopologyAwareScheduling"},
-    {"TASFailedNodeReplacementFailFast", "TASFailedNodeReplacement"},
-    {"TASFailedNodeReplacementFailFast", "TopologyAwareScheduling"},
-    {"TASHandleOverlappingFlavors", "TopologyAwareScheduling"},
-    {"TASMultiLayerTopology", "TopologyAwareScheduling"},
-    {"TASRecomputeAssignmentWithinSchedulingCycle", "TopologyAwareScheduling"},
-    {"TASReplaceNodeDueToNotReadyOverFixedTime", "TASFailedNodeReplacement"},
-    {"TASReplaceNodeDueToNotReadyOverFixedTime", "TopologyAwareScheduling"},
-    {"TASReplaceNodeOnNodeTaints", "TopologyAwareScheduling"},
-    {"TASReplaceNodeOnPodTermination", "TASFailedNodeReplacement"},
-    {"TASReplaceNodeOnPodTermination", "TopologyAwareScheduling"},
-    {"TASRespectNodeAffinityPreferred", "TopologyAwareScheduling"},
-    {"UnadmittedWorkloadsExplicitStatus", "UnadmittedWorkloadsObservability"},
-};
+std::string release(int minor) {
+  return "0." + std::to_string(minor);
+}
 
 std::string_view trim(std::string_view text) {
   const auto first = text.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
+}
+
+// Whether no release since the oldest has taken the value.
+bool was_always_locked(const FeatureGate& gate, bool enabled) {
+  return gate.default_enabled != enabled && gate.past.locked != 0 && gate.past.locked <= kOldestMinor;
 }
 
 // The first reason why the gates cannot be set at all; empty when they can.
@@ -143,7 +45,7 @@ std::string why_not_settable(const FeatureGateMap& gates) {
     if (name == kAllAlpha || name == kAllBeta) continue;
     const FeatureGate* gate = find_feature_gate(name);
     if (gate == nullptr) return "unrecognized feature gate: " + name;
-    if (gate->stage == GateStage::kStable && gate->default_enabled != enabled && locked.empty()) {
+    if (was_always_locked(*gate, enabled) && locked.empty()) {
       locked = "cannot set feature gate " + name + " to " + (enabled ? "true" : "false") + ", feature is locked to " +
                (gate->default_enabled ? "true" : "false");
     }
@@ -151,30 +53,69 @@ std::string why_not_settable(const FeatureGateMap& gates) {
   return locked;
 }
 
-FieldErrors missing_dependencies(const FeatureGateMap& gates) {
+FeatureGateMap with_present_names(const FeatureGateMap& named) {
+  FeatureGateMap gates = named;
+  for (const auto& [name, enabled] : named) {
+    const FeatureGate* gate = find_feature_gate(name);
+    if (gate == nullptr || gate->past.renamed.empty()) continue;
+    gates.erase(name);
+    gates.emplace(gate->past.renamed, enabled);
+  }
+  return gates;
+}
+
+bool has_what_it_needs(const FeatureGate& gate, const FeatureGateMap& resolved) {
+  return std::all_of(gate.needs.begin(), gate.needs.end(),
+                     [&](std::string_view needed) { return needed.empty() || gate_enabled(resolved, needed); });
+}
+
+FieldErrors missing_dependencies(const FeatureGateMap& named, const FeatureGateMap& resolved) {
   const std::string field(kField);
   FieldErrors errors;
-  if (gate_enabled(gates, "TASProfileMixed") && !gate_enabled(gates, "TopologyAwareScheduling")) {
+  // The one check of a default that every release since 0.15 has made.
+  if (gate_enabled(resolved, "TASProfileMixed") && !gate_enabled(resolved, "TopologyAwareScheduling")) {
     errors.push_back(invalid(field, 1, "cannot use a TAS profile with TAS disabled"));
   }
-  for (const auto& [gate, needs] : kDependencies) {
-    if (!gate_enabled(gates, gate) || gate_enabled(gates, needs)) continue;
-    errors.push_back(
-        invalid(field, std::string(gate), std::string(gate) + " requires " + std::string(needs) + " to be enabled"));
+  for (const auto& [name, enabled] : with_present_names(named)) {
+    const FeatureGate* gate = find_feature_gate(name);
+    if (gate == nullptr || !enabled) continue;
+    for (const std::string_view needed : gate->needs) {
+      if (needed.empty() || gate_enabled(resolved, needed)) continue;
+      errors.push_back(invalid(field, name, name + " requires " + std::string(needed) + " to be enabled"));
+    }
+  }
+  const auto is_set = [&](std::string_view name) {
+    const auto found = named.find(name);
+    return found != named.end() && found->second;
+  };
+  if (is_set(kUnscheduledTimeoutGate) && is_set("DisableWaitForPodsReady")) {
+    const std::string gate(kUnscheduledTimeoutGate);
+    errors.push_back(invalid(field, gate, gate + " cannot be enabled together with DisableWaitForPodsReady"));
   }
   return errors;
 }
 
-}  // namespace
-
-std::span<const FeatureGate> known_feature_gates() {
-  return kGates;
+// A gate that the file does not name follows the gates that it needs: the release that the file is written for may not
+// have known it.
+void follow_needed_gates(FeatureGateMap& resolved, const FeatureGateMap& named) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const FeatureGate& gate : known_feature_gates()) {
+      if (named.contains(gate.name) || !gate_enabled(resolved, gate.name)) continue;
+      if (has_what_it_needs(gate, resolved)) continue;
+      resolved.insert_or_assign(std::string(gate.name), false);
+      changed = true;
+    }
+  }
 }
 
+}  // namespace
+
 const FeatureGate* find_feature_gate(std::string_view name) {
-  const auto* found = std::lower_bound(std::begin(kGates), std::end(kGates), name,
-                                       [](const FeatureGate& gate, std::string_view n) { return gate.name < n; });
-  return found != std::end(kGates) && found->name == name ? found : nullptr;
+  const auto gates = known_feature_gates();
+  const auto found = std::lower_bound(gates.begin(), gates.end(), name,
+                                      [](const FeatureGate& gate, std::string_view n) { return gate.name < n; });
+  return found != gates.end() && found->name == name ? &*found : nullptr;
 }
 
 Result<FeatureGateMap> parse_feature_gates(std::string_view text) {
@@ -198,17 +139,19 @@ Result<FeatureGateMap> parse_feature_gates(std::string_view text) {
 }
 
 FeatureGateMap resolve_feature_gates(const FeatureGateMap& named) {
-  FeatureGateMap resolved = named;
+  const FeatureGateMap present = with_present_names(named);
+  FeatureGateMap resolved = present;
   const auto spread = [&](std::string_view group, GateStage stage) {
     const auto said = named.find(group);
     if (said == named.end()) return;
     resolved.erase(said->first);
-    for (const FeatureGate& gate : kGates) {
+    for (const FeatureGate& gate : known_feature_gates()) {
       if (gate.stage == stage) resolved.emplace(gate.name, said->second);
     }
   };
   spread(kAllAlpha, GateStage::kAlpha);
   spread(kAllBeta, GateStage::kBeta);
+  follow_needed_gates(resolved, present);
   return resolved;
 }
 
@@ -235,9 +178,33 @@ FieldErrors check_feature_gates(std::string_view flag, const std::optional<Featu
   if (!flag.empty() && file) {
     errors.push_back(invalid(field, file_value, "feature gates for CLI and configuration cannot both specified"));
   }
-  append(errors, missing_dependencies(resolve_feature_gates(gates)));
+  append(errors, missing_dependencies(gates, resolve_feature_gates(gates)));
   std::sort(errors.begin(), errors.end(), [](const FieldError& a, const FieldError& b) { return a.text() < b.text(); });
   return errors;
+}
+
+std::vector<std::string> outdated_gates(const FeatureGateMap& named) {
+  std::vector<std::string> sentences;
+  for (const auto& [name, enabled] : named) {
+    const FeatureGate* gate = find_feature_gate(name);
+    if (gate == nullptr || gate->past == GatePast{}) continue;
+    const auto& [locked, last, renamed, instead] = gate->past;
+    std::string sentence = std::string(kField) + "." + name + ": " + (enabled ? "true" : "false");
+    if (!renamed.empty()) {
+      sentence += " is read as " + std::string(renamed) + ", the name of this gate after Kueue " + release(last);
+      if (find_feature_gate(renamed)->use == GateUse::kNone) sentence += "; muster does not act on it";
+    } else if (enabled == gate->default_enabled) {
+      continue;
+    } else {
+      sentence += " has no effect: ";
+      sentence += last != 0 ? "Kueue " + release(last) + " is the last release with this gate, and later ones behave"
+                            : "the gate is locked since Kueue " + release(locked) + ", which behaves";
+      sentence += std::string(" as with ") + (gate->default_enabled ? "true" : "false");
+    }
+    if (!instead.empty()) sentence += "; " + std::string(instead);
+    sentences.push_back(std::move(sentence));
+  }
+  return sentences;
 }
 
 FieldErrors check_jobset_feature_gates(std::string_view field, const FeatureGateMap& gates) {

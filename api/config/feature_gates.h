@@ -1,23 +1,26 @@
 // Kueue's feature gates: which there are, what they default to, and what a
 // `--feature-gates` flag or the configuration's map may say about them.
 //
-// Source: the gates of the Kueue release that muster follows, with their stages.
-// The names are a contract: a configuration that starts Kueue must start muster, so
-// every gate is known here, also those that nothing in muster reads yet.
+// Source: the gates of Kueue 0.15 to 0.20, with the stages and defaults of 0.20.
+// The names are a contract: a configuration that has started one of these releases must
+// start muster. So every gate is known here, also those that no code of muster reads, and
+// those that Kueue has locked, renamed or removed since 0.15.
 #pragma once
 
+#include <array>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/meta/field_error.h"
 #include "base/result.h"
 
 namespace muster {
 
-enum class GateStage { kAlpha, kBeta, kStable, kDeprecated };
+enum class GateStage { kAlpha, kBeta, kStable, kDeprecated, kRemoved };
 
 // What muster does with a gate.
 enum class GateUse {
@@ -26,12 +29,25 @@ enum class GateUse {
   kActs,
 };
 
+// What has become of a gate. Releases are minor versions: 17 is Kueue 0.17.
+struct GatePast {
+  int locked = 0;              // the first release that refuses another value than the default; 0: none
+  int last = 0;                // the last release that knows the name; 0: 0.20 does
+  std::string_view renamed{};  // the present name
+  std::string_view instead{};  // what a user can do, or has to know
+
+  bool operator==(const GatePast&) const = default;
+};
+
 struct FeatureGate {
   std::string_view name;
-  bool default_enabled;
-  GateStage stage;  // a stable gate cannot be changed any more
+  bool default_enabled;  // of a removed gate: the value as which later releases behave
+  GateStage stage;
   // Gates that are set and do not act are named at start-up.
   GateUse use = GateUse::kNone;
+  // Without these gates it has no effect.
+  std::array<std::string_view, 3> needs{};
+  GatePast past{};
 };
 
 // Ordered by name.
@@ -45,18 +61,22 @@ using FeatureGateMap = std::map<std::string, bool, std::less<>>;
 // "A=true,B=false". Later mentions win, as with Kueue. Does not ask whether a gate exists.
 Result<FeatureGateMap> parse_feature_gates(std::string_view text);
 
-// The named gates with AllAlpha and AllBeta spread over all gates of that stage that
-// are not named themselves. This is what RuleSettings::feature_gates holds.
+// The named gates, by their present names, with AllAlpha and AllBeta spread over all gates of
+// that stage that are not named themselves. A gate that is not named is off where a gate
+// that it needs is off. This is what RuleSettings::feature_gates holds.
 FeatureGateMap resolve_feature_gates(const FeatureGateMap& named);
 
 // The named value, else the default; false for an unknown gate.
 bool gate_enabled(const FeatureGateMap& resolved, std::string_view name);
 
-// Everything that is wrong with the gates: unknown or locked names, gates without
-// the gates they build on, and flag and file speaking at once. `flag` is the text of
+// Everything that is wrong with the gates: unknown names, values that no release since 0.15
+// has taken, named gates without the gates that they need, and flag and file speaking at once. `flag` is the text of
 // --feature-gates (empty: not given), `file` the map of the configuration (nullopt:
 // not there). Worded as Kueue words it, sorted.
 FieldErrors check_feature_gates(std::string_view flag, const std::optional<FeatureGateMap>& file);
+
+// One sentence for each named value that a release since 0.15 has taken and that has no effect or another name now.
+std::vector<std::string> outdated_gates(const FeatureGateMap& named);
 
 // JobSet's feature gates, for clusters where muster is the JobSet controller. Off is the default,
 // and all that the gates of what muster does not do can be; but TLSOptions is stable and always on.

@@ -11,7 +11,7 @@
 #include "api/review/review.h"
 #include "manifests/schema_cel.h"
 #include "mutators/mutator.h"
-#include "test/support/vectors.h"
+#include "test/support/recorded_gates.h"
 #include "validators/validator.h"
 
 namespace schema_test {
@@ -333,8 +333,8 @@ void check_line(const json& input, const json& output, std::string_view group, s
   compare(errors, output.at("crdErrors"));
   RuleSettings settings;
   settings.native_jobsets = true;
-  settings.feature_gates = input.value("featureGates", std::map<std::string, bool, std::less<>>());
-  settings.jobset_feature_gates = settings.feature_gates;
+  settings.feature_gates = test::recorded_gates(input);
+  settings.jobset_feature_gates = input.value("featureGates", std::map<std::string, bool, std::less<>>());
   const ClusterView view;
   const bool allowed =
       validators::validate({request_of(input, object, group, kind->plural), view, settings}).is_allowed();

@@ -18,7 +18,7 @@
 
 #include "api/codec/json.h"
 #include "mutators/mutator.h"
-#include "test/support/vectors.h"
+#include "test/support/recorded_gates.h"
 #include "test/validators/recorded_errors.h"
 #include "validators/validator.h"
 
@@ -69,7 +69,7 @@ AdmissionRequest request_of(const json& input) {
 
 RuleSettings settings_of(const json& input) {
   RuleSettings settings;
-  settings.feature_gates = input.value("featureGates", std::map<std::string, bool, std::less<>>());
+  settings.feature_gates = test::recorded_gates(input);
   return settings;
 }
 

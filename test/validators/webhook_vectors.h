@@ -27,7 +27,7 @@
 #include "jobs/job_kind.h"
 #include "jobs/management.h"
 #include "mutators/mutator.h"
-#include "test/support/vectors.h"
+#include "test/support/recorded_gates.h"
 #include "validators/validator.h"
 
 namespace muster::test {
@@ -107,7 +107,7 @@ inline RuleSettings settings_of(const json& input) {
     settings.frameworks.clear();
     for (const json& name : config["frameworks"]) settings.frameworks.insert(name.get<std::string>());
   }
-  settings.feature_gates = input.value("featureGates", std::map<std::string, bool, std::less<>>());
+  settings.feature_gates = recorded_gates(input);
   // Kueue has no such guard.
   settings.suspend_guard = SuspendGuard::kObserve;
   return settings;

@@ -23,6 +23,8 @@ void preflight_settings(const PreflightContext& context) {
   for (const std::string& gate : only_validating(kueue))
     context.add(Severity::kChange, "gate-without-effect", {name + ": " + gate},
                 "muster checks what belongs to this feature and does not act on it", "");
+  for (const std::string& sentence : outdated_gates(kueue.feature_gates.value_or(FeatureGateMap{})))
+    context.add(Severity::kChange, "gate-without-effect", {name}, sentence, "");
   for (const std::string& warning : context.settings.warnings)
     context.add(Severity::kNote, "configuration", {name}, warning, "");
   if (said("namespace") && kueue.namespace_ != context.muster_namespace)

@@ -193,7 +193,8 @@ TEST_CASE("a gate is read by some code exactly if it acts or validates") {
   CHECK(used == read);
   CHECK(validating == std::set<std::string>{"ElasticJobsViaWorkloadSlices", "KueueDRAIntegrationConsumableCapacity",
                                             "KueueDRAIntegrationPartitionableDevices", "MultiKueue",
-                                            "TASMultiLayerTopology", "TopologyAwareScheduling"});
+                                            "TASMultiLayerTopology", "TopologyAwareScheduling",
+                                            "WaitForPodsReadyUnscheduledTimeout"});
 }
 
 TEST_CASE("the documentation has a row for every setting and says whether it acts") {

@@ -209,7 +209,7 @@ pprofBindAddress: ":3"
 controller: {groupKindConcurrency: {Job.batch: 5}, cacheSyncTimeout: 120000000000}
 tls: {minVersion: VersionTLS12, cipherSuites: [TLS_AES_128_GCM_SHA256], curvePreferences: [29]}
 internalCertManagement: {enable: true, webhookServiceName: s, webhookSecretName: t}
-waitForPodsReady: {timeout: 1m, blockAdmission: true, recoveryTimeout: 2m, requeuingStrategy: {timestamp: Creation, backoffLimitCount: 1, backoffBaseSeconds: 2, backoffMaxSeconds: 3}}
+waitForPodsReady: {timeout: 1m, blockAdmission: true, recoveryTimeout: 2m, unscheduledTimeout: 30s, maxTimeoutOnWorkload: 2h, requeuingStrategy: {timestamp: Creation, backoffLimitCount: 1, backoffBaseSeconds: 2, backoffMaxSeconds: 3}}
 integrations: {frameworks: [pod], externalFrameworks: [Foo.v1.example.com], labelKeysToCopy: [team]}
 multiKueue:
   gcInterval: 1s
@@ -226,7 +226,7 @@ resources:
   excludeResourcePrefixes: [example.com/]
   transformations: [{input: a, strategy: Replace, multiplyBy: b, outputs: {x: 1500m}}]
   deviceClassMappings: [{name: gpus, deviceClassNames: [gpu.example.com], sources: [{counter: {name: memory, driver: d.example.com, deviceSelector: {cel: {expression: "true"}}}}]}]
-featureGates: {MultiKueue: true}
+featureGates: {MultiKueue: true, WaitForPodsReadyUnscheduledTimeout: true}
 objectRetentionPolicies: {workloads: {afterFinished: 1h, afterDeactivatedByKueue: 2h}}
 visibilityServer: {bindAddress: 0.0.0.0, bindPort: 1}
 )"))

@@ -176,6 +176,13 @@ TEST_CASE("labels of metrics are checked") {
         "empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
         "alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
         "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"}},
+      {"the same selector without metrics of LocalQueues",
+       "metrics: {localQueueMetrics: {enable: false, localQueueSelector: {matchLabels: {a: 'b c'}}}}",
+       {}},
+      {"the same selector without the gate of these metrics",
+       "featureGates: {LocalQueueMetrics: false}\n"
+       "metrics: {localQueueMetrics: {enable: true, localQueueSelector: {matchLabels: {a: 'b c'}}}}",
+       {}},
   });
 }
 
@@ -284,6 +291,26 @@ TEST_CASE("the number of pods is no resource that a transformation or a device c
       {"a resource of a similar name",
        "resources: {transformations: [{input: a.com/pods, outputs: {pods.a.com/x: 1}}]}",
        {}},
+      {"without the gate",
+       "featureGates: {ReservedResourceNameValidation: false}\n"
+       "resources: {transformations: [{input: pods, outputs: {a.com/x: 1}}]}",
+       {}},
+  });
+}
+
+TEST_CASE("the name of a capacity has at most one slash") {
+  const auto sources = [](const std::string& name) {
+    return "featureGates: {KueueDRAIntegrationConsumableCapacity: true}\n"
+           "resources: {deviceClassMappings: [{name: a.com/gpu, deviceClassNames: [gpu.a.com], sources: [{capacity: "
+           "{name: " +
+           name + ", driver: gpu.a.com, deviceSelector: {cel: {expression: 'true'}}}}]}]}";
+  };
+  check_rows({
+      {"one slash", sources("a.com/memory"), {}},
+      {"two slashes",
+       sources("a.com/gpu/memory"),
+       {"resources.deviceClassMappings[0].sources[0].capacity.name: Invalid value: \"a.com/gpu/memory\": must have at "
+        "most one '/', after a DNS subdomain"}},
   });
 }
 

@@ -98,11 +98,11 @@ TEST_CASE("wrong feature gates are refused with the reason") {
        "MultiKueue",
        std::nullopt,
        {"featureGates: Invalid value: \"MultiKueue\": missing bool value for MultiKueue"}},
-      {"a stable gate cannot be turned off",
-       "TLSOptions=false",
+      {"a gate that was locked before 0.15 cannot be turned off",
+       "ProvisioningACC=false",
        std::nullopt,
-       {"featureGates: Invalid value: \"TLSOptions=false\": cannot set feature gate TLSOptions to false, feature is "
-        "locked to true"}},
+       {"featureGates: Invalid value: \"ProvisioningACC=false\": cannot set feature gate ProvisioningACC to false, "
+        "feature is locked to true"}},
       {"a stable gate may be named with its only value", "TLSOptions=true", std::nullopt, {}},
       {"flag and file exclude each other",
        "MultiKueue=false",
@@ -122,19 +122,16 @@ TEST_CASE("wrong feature gates are refused with the reason") {
   }
 }
 
-TEST_CASE("turning topology-aware scheduling off names every gate that builds on it") {
-  const auto errors = texts(check_feature_gates("TopologyAwareScheduling=false", std::nullopt));
-  const auto has = [&](const std::string& text) {
-    return std::find(errors.begin(), errors.end(), text) != errors.end();
-  };
-  CHECK(has("featureGates: Invalid value: 1: cannot use a TAS profile with TAS disabled"));
-  CHECK(
-      has("featureGates: Invalid value: \"TASFailedNodeReplacement\": TASFailedNodeReplacement requires "
-          "TopologyAwareScheduling to be enabled"));
-  CHECK(
-      has("featureGates: Invalid value: \"TASRecomputeAssignmentWithinSchedulingCycle\": "
-          "TASRecomputeAssignmentWithinSchedulingCycle requires TopologyAwareScheduling to be enabled"));
-  CHECK(std::is_sorted(errors.begin(), errors.end()));
+TEST_CASE("named gates need topology-aware scheduling, and so does a profile") {
+  const auto errors = texts(check_feature_gates(
+      "TopologyAwareScheduling=false,TASFailedNodeReplacement=true,TASFailedNodeReplacementFailFast=true",
+      std::nullopt));
+  const std::string named = "featureGates: Invalid value: \"TASFailedNodeReplacement";
+  CHECK(errors ==
+        std::vector<std::string>{
+            named + "\": TASFailedNodeReplacement requires TopologyAwareScheduling to be enabled",
+            named + "FailFast\": TASFailedNodeReplacementFailFast requires TopologyAwareScheduling to be enabled",
+            "featureGates: Invalid value: 1: cannot use a TAS profile with TAS disabled"});
 }
 
 TEST_CASE("the gates of the flag take the place of the file's only when everything is right") {

@@ -255,6 +255,12 @@ TEST_CASE("preflight: the configuration that Kueue ships is read, and what muste
   CHECK(find(found(dump_of(with_config(head + "leaderElection: {leaderElect: true, resourceName: other}\n"))),
              "leader-election") != nullptr);
   CHECK(find(found(dump_of(with_config(head))), "configuration-namespace") == nullptr);
+
+  const auto old_gates = found(dump_of(with_config(head + "featureGates: {LendingLimit: false, TLSOptions: true}\n")));
+  const Finding* gate = find(old_gates, "gate-without-effect");
+  REQUIRE(gate != nullptr);
+  CHECK(gate->severity == Severity::kChange);
+  CHECK(gate->problem.starts_with("featureGates.LendingLimit: false has no effect: Kueue 0.18 is the last release"));
 }
 
 TEST_CASE("preflight: the most damaging comes first and equal findings are one") {

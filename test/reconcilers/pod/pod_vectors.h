@@ -9,6 +9,7 @@
 
 #include "api/meta/constants.h"
 #include "test/reconcilers/job/job_vectors.h"
+#include "test/support/recorded_gates.h"
 
 namespace muster::test {
 
@@ -38,7 +39,7 @@ inline json usual_objects() {
 // The cluster of a line, without what it is about.
 inline JobCluster cluster_of_pods(const json& input) {
   JobCluster cluster(settings_of(object_at(input, {"config"})), kRecordedServer);
-  cluster.settings.queues.rules.feature_gates = input.value("featureGates", std::map<std::string, bool, std::less<>>());
+  cluster.settings.queues.rules.feature_gates = test::recorded_gates(input);
   cluster.put(kNamespaces, kNs, {{"metadata", {{"labels", {{"kubernetes.io/metadata.name", kNs}}}}}});
   for (const json& object : usual_objects()) cluster.put(type_of_json(object), object);
   for (const json& workload : array_at(input, {"workloads"})) cluster.put(kWorkloads, workload);
