@@ -11,15 +11,9 @@
 namespace muster::mutators {
 namespace {
 
-// By itself, for an owner of an enabled kind has been ruled out before.
+// In a namespace that is managed, and by itself, for an owner of an enabled kind has been ruled out before.
 Result<bool, jobs::Undecided> in_some_queue(const Review& review, const nlohmann::json& object) {
-  // A pod with a queue name is in a queue only if the settings enable this.
-  if (jobs::enabled_kind(review) == &jobs::plain_pod) {
-    const auto managed = jobs::in_managed_namespace(review);
-    if (!managed.ok() || !*managed) return managed;
-  }
-  if (!jobs::queue_name_of(object).empty()) return true;
-  if (!review.settings.manage_jobs_without_queue_name) return false;
+  if (jobs::queue_name_of(object).empty() && !review.settings.manage_jobs_without_queue_name) return false;
   return jobs::in_managed_namespace(review);
 }
 

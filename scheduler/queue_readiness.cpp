@@ -43,7 +43,7 @@ QueueReadiness readiness_of(const ClusterQueue& queue, const QueueSurroundings& 
     add(kAdmissionCheckInactiveReason, "references inactive AdmissionCheck(s): " + listed(inactive));
   // KEP-79: no quota can be computed for a Cohort that is above itself.
   if (surroundings.in_cohort_cycle)
-    add("CohortCycle", "the parents of its Cohort form a cycle; change one spec.parentName");
+    add("CohortCycleDetected", "the parents of its Cohort form a cycle; change one spec.parentName");
   if (reason.empty()) return {true, std::string(kReadyReason), "Can admit new workloads"};
   return {false, std::move(reason), "Can't admit new workloads: " + message + "."};
 }

@@ -97,6 +97,12 @@ Reached reached_by(const GoldenCase& golden) {
   const AdmissionRequest request = golden.mutated_by(mutated);
   const AdmissionResponse validated = validators::validate({request, golden.view, golden.settings}, &validating);
   if (!validated.warnings().empty()) validating.rules.insert("a warning");
+  for (const validators::Validator* validator : validators::all_validators()) {
+    if ((validator->native_jobsets && !golden.settings.native_jobsets) || !validator->warn) continue;
+    if (applies(validator->matches, validator->operations, request) &&
+        !validator->warn({request, golden.view, golden.settings}).empty())
+      validating.rules.emplace(validator->name);
+  }
   add(reached, manifests::WebhookKind::kValidating, golden, request, validating.rules);
   return reached;
 }

@@ -153,7 +153,7 @@ func cycleOfCohorts(t *testing.T, teams *harness.Teams) {
 	teams.Cohort("x", "y")
 	teams.Cohort("y", "x")
 	teams.Queue("q", teams.InCohort("x"), teams.Cpus("f=1"))
-	teams.QueueIs("q", "False", "CohortCycle", "spec.parentName")
+	teams.QueueIs("q", "False", "CohortCycleDetected", "spec.parentName")
 	teams.Job("q", "train", 1, "1")
 	teams.Waits("train", "Suspended", teams.Name("q"), "inactive")
 	teams.MoveToTop("y")

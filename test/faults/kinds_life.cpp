@@ -81,7 +81,7 @@ json ray_cluster(const std::string& name, const char* priority, int workers) {
 
 json ray_service(const std::string& name, const char* priority, int workers) {
   json service = named(jobs::find_job_kind("ray.io", "RayService")->type, name, priority);
-  service["spec"] = {{"rayClusterConfig", ray_cluster_spec(workers, 100'000)}};
+  service["spec"] = {{"upgradeStrategy", {{"type", "None"}}}, {"rayClusterConfig", ray_cluster_spec(workers, 100'000)}};
   return service;
 }
 

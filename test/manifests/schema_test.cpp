@@ -281,6 +281,23 @@ bool same(const FieldError& ours, const json& recorded) {
          behind(detail, " in body ") == behind(ours.detail, " in body ");
 }
 
+// What Kueue 0.20 says: a pod set can start with no pod, and a flavor with a topology can change its labels and
+// tolerations.
+json as_in_0_20(const json& recorded) {
+  json errors = json::array();
+  for (json error : recorded) {
+    std::string detail = error.value("detail", "");
+    if (detail.ends_with(" are immutable when topologyName is set")) continue;
+    if (detail.ends_with(".minCount in body should be greater than or equal to 1")) {
+      if (error.value("message", "").starts_with("Invalid value: 0:")) continue;
+      detail.back() = '0';
+      error["detail"] = std::move(detail);
+    }
+    errors.push_back(std::move(error));
+  }
+  return errors;
+}
+
 bool is_cel(const FieldError& ours) {
   return ours.type == FieldErrorType::kInvalid && ours.detail.find(" in body ") == std::string::npos;
 }
@@ -330,7 +347,8 @@ void check_line(const json& input, const json& output, std::string_view group, s
   const DefinedKind* kind = find_defined_kind(group, input.value("kind", "JobSet"));
   REQUIRE(kind);
   const FieldErrors errors = check_schema(*kind->version(version).schema, object, input.value("oldObject", json()));
-  compare(errors, output.at("crdErrors"));
+  const json recorded = as_in_0_20(output.at("crdErrors"));
+  compare(errors, recorded);
   RuleSettings settings;
   settings.native_jobsets = true;
   settings.feature_gates = test::recorded_gates(input);
@@ -338,7 +356,6 @@ void check_line(const json& input, const json& output, std::string_view group, s
   const ClusterView view;
   const bool allowed =
       validators::validate({request_of(input, object, group, kind->plural), view, settings}).is_allowed();
-  const json& recorded = output.at("crdErrors");
   // What a pod template must have the API server says when the Jobs are made.
   const bool only_elsewhere = std::all_of(recorded.begin(), recorded.end(), [](const json& error) {
     const std::string field = error.at("field");

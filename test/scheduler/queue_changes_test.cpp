@@ -84,7 +84,7 @@ TEST_CASE("scheduler: Cohorts in a circle stop their ClusterQueues and nothing e
   cluster.put(workload("stuck", "a", 0, 2), 1, 1);
   cluster.put(workload("free", "b", 0, 3), 1, 1);
   CHECK(cluster.drain(1) == "+free");
-  CHECK(why_inactive(cluster.scheduler.state(), "a")->reason == "CohortCycle");
+  CHECK(why_inactive(cluster.scheduler.state(), "a")->reason == "CohortCycleDetected");
   cluster.scheduler.remove_workload("team", "running");
   CHECK(cluster.drain(2) == "");
   set_parent("y", "");

@@ -252,7 +252,25 @@ inline void remove_second_patch(json& object) {
   object[place] = std::move(kept);
 }
 
-// Kueue labels jobs that are in no queue, too.
+// Takes a label away that the object under review did not have: its own, and those of its pod templates.
+inline void remove_added_label(json& value, const json* given, std::string_view key) {
+  if (value.is_array()) {
+    for (size_t i = 0; i < value.size(); ++i)
+      remove_added_label(value[i], given != nullptr && given->is_array() && i < given->size() ? &(*given)[i] : nullptr,
+                         key);
+    return;
+  }
+  if (!value.is_object()) return;
+  for (auto& [name, member] : value.items()) {
+    const json* other = given == nullptr ? nullptr : find_path(*given, {name});
+    if (name == "labels" && member.is_object() && (other == nullptr || !other->contains(key)))
+      member.erase(std::string(key));
+    else
+      remove_added_label(member, other, key);
+  }
+}
+
+// The recorded commit labels jobs that are in no queue, too, and Kueue before 0.20 those of excluded namespaces.
 inline json expected_object(const json& input, const json& output, const RuleSettings& settings,
                             const ClusterView& view) {
   // What was edited, without the fields that a typed API prints of itself.
@@ -266,11 +284,9 @@ inline json expected_object(const json& input, const json& output, const RuleSet
   const bool given = label(input.at("object"), kPriorityClassLabel).has_value();
   const Labels* labels = view.namespace_labels(string_at(expected, {"metadata", "namespace"}));
   const bool queued =
-      !label(expected, kQueueNameLabel).value_or("").empty() ||
-      (settings.manage_jobs_without_queue_name && labels && settings.managed_jobs_namespace_selector.matches(*labels));
-  if (!queued && !given && label(expected, kPriorityClassLabel)) {
-    expected["metadata"]["labels"].erase(std::string(kPriorityClassLabel));
-  }
+      (!label(expected, kQueueNameLabel).value_or("").empty() || settings.manage_jobs_without_queue_name) && labels &&
+      settings.managed_jobs_namespace_selector.matches(*labels);
+  if (!queued && !given) remove_added_label(expected, &input.at("object"), kPriorityClassLabel);
   return normalised(expected);
 }
 

@@ -1,5 +1,5 @@
-// A queued object of Ray: its worker groups are pod sets beside the head, and it creates its own cluster, which
-// ends with it. Rejected, for example:
+// A queued object of Ray: its head has containers, its worker groups are pod sets beside the head, and it creates its
+// own cluster, which ends with it. Rejected, for example:
 //
 //   kind: RayJob
 //   spec: {clusterSelector: {ray.io/cluster: mine}, rayClusterSpec: {...}}
@@ -22,6 +22,9 @@ constexpr std::string_view kHeadGroup = "head";
 
 FieldErrors check_groups(const json& cluster, const FieldPath& path) {
   FieldErrors errors;
+  if (array_at(cluster, {"headGroupSpec", "template", "spec", "containers"}).empty())
+    errors.push_back(required(path.child("headGroupSpec").child("template").child("spec").child("containers"),
+                              "the head of a queued Ray cluster needs a container, whose requests are its quota"));
   const json& groups = array_at(cluster, {"workerGroupSpecs"});
   const FieldPath field = path.child("workerGroupSpecs");
   if (groups.size() + 1 > KindDescription::kMostPodSets) {

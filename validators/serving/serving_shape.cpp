@@ -64,12 +64,13 @@ void compare_leaders(const json& before, const json& after, FieldErrors& errors)
   }
 }
 
-void compare_groups(const json& before, const json& after, FieldErrors& errors) {
+void compare_groups(const RuleSettings& settings, const json& before, const json& after, FieldErrors& errors) {
   const FieldPath place("spec.leaderWorkerTemplate");
   const auto size_of = [](const json& object) {
     return int_at(object, {"spec", "leaderWorkerTemplate", "size"}).value_or(1);
   };
-  if (size_of(before) != size_of(after)) errors.push_back(invalid(place.child("size"), size_of(after), kImmutable));
+  if (settings.enabled("LWSImmutableGroupSize") && size_of(before) != size_of(after))
+    errors.push_back(invalid(place.child("size"), size_of(after), kImmutable));
   compare_leaders(before, after, errors);
   const json *old_worker = template_at(before, "workerTemplate"), *worker = template_at(after, "workerTemplate");
   if (old_worker != nullptr && worker != nullptr)
@@ -84,7 +85,7 @@ FieldErrors check(const Review& review) {
   if (queued && !*queued) return {};
   FieldErrors errors;
   if (kind == &jobs::leader_worker_set)
-    compare_groups(before, after, errors);
+    compare_groups(review.settings, before, after, errors);
   else
     compare_specs(FieldPath("spec.template"), object_at(before, {"spec", "template"}),
                   object_at(after, {"spec", "template"}), errors);

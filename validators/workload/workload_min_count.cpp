@@ -20,7 +20,7 @@ FieldErrors check(const Review& review) {
     const FieldPath path = FieldPath("spec.podSets").index(i++);
     const auto least = int_at(pod_set, {"minCount"});
     if (least && *least > int_at(pod_set, {"count"}).value_or(1)) {
-      errors.push_back({path, FieldErrorType::kInvalid, "", "minCount should be positive and less or equal to count"});
+      errors.push_back({path, FieldErrorType::kInvalid, "", "minCount should be less or equal to count"});
     }
   }
   return errors;

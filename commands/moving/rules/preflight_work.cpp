@@ -8,6 +8,7 @@
 #include "api/unqueued_kinds.h"
 #include "commands/moving/rules/preflight.h"
 #include "jobs/job_kind.h"
+#include "jobs/unread_annotations.h"
 
 namespace muster::commands {
 namespace {
@@ -17,6 +18,11 @@ using nlohmann::json;
 bool is_queued_kind(const PreflightContext& context, std::string_view api_version, std::string_view kind) {
   const jobs::JobKind* known = jobs::find_job_kind(group_of(api_version), kind);
   return (known != nullptr && known->is_enabled(context.rules)) || context.rules.is_external(api_version, kind);
+}
+
+void find_unread_annotations(const PreflightContext& context, const json& object, const jobs::JobKind* kind) {
+  for (const std::string& sentence : jobs::unread_annotations_of(object, kind))
+    context.add(Severity::kChange, "annotation-without-effect", {object_name(object)}, sentence, "");
 }
 
 // Objects with a queue of kinds that this configuration does not queue.
@@ -36,6 +42,8 @@ void find_unqueued(const PreflightContext& context, const json& object) {
 }
 
 void find_job_fields(const PreflightContext& context, const json& object) {
+  find_unread_annotations(
+      context, object, jobs::find_job_kind(group_of(string_at(object, {"apiVersion"})), string_at(object, {"kind"})));
   if (string_at(object, {"spec", "managedBy"}) == kMultiKueueControllerName)
     context.add(Severity::kHarm, "multikueue-job", {object_name(object)},
                 "MultiKueue runs it in another cluster, and muster has no MultiKueue: its status would not be updated",
@@ -122,6 +130,7 @@ void preflight_work(const PreflightContext& context) {
     const std::string_view kind = string_at(object, {"kind"});
     if (entry.first.starts_with("kueue.x-k8s.io/")) {
       if (kind == "Workload") find_workload(context, object);
+      if (kind == "ClusterQueue") find_unread_annotations(context, object, nullptr);
       continue;
     }
     if (kind == "Pod") find_pod(context, object);

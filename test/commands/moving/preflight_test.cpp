@@ -174,6 +174,14 @@ const Row kRows[] = {
     {"Kueue in muster's namespace",
      "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: kueue-controller-manager, namespace: muster-system}\n",
      Severity::kBlocker, "same-namespace", "Deployment muster-system/kueue-controller-manager"},
+    {"an annotation of a queued Job that muster does not read",
+     "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j, namespace: a, labels: {kueue.x-k8s.io/queue-name: q}, "
+     "annotations: {kueue.x-k8s.io/wait-for-pods-ready: '{\"timeoutSeconds\": 60}'}}\nspec: {suspend: true}\n",
+     Severity::kChange, "annotation-without-effect", "Job a/j"},
+    {"an annotation of a ClusterQueue that muster does not read",
+     "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: q, annotations: "
+     "{kueue.x-k8s.io/alpha-preemption-config: c}}\n",
+     Severity::kChange, "annotation-without-effect", "ClusterQueue q"},
     {"JobSet, which can stay",
      "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: jobset-controller-manager, namespace: jobset-system}\n",
      Severity::kNote, "running", "Deployment jobset-system/jobset-controller-manager"},

@@ -101,7 +101,7 @@ TEST_CASE("a ClusterQueue below a cycle of Cohorts says so until it is broken") 
   CHECK(cluster.condition_of(kClusterQueues, "cq", "Active") == "True Ready");
   put_cohort("z", "y");
   cluster.settle_concerned();
-  CHECK(cluster.condition_of(kClusterQueues, "cq", "Active") == "False CohortCycle");
+  CHECK(cluster.condition_of(kClusterQueues, "cq", "Active") == "False CohortCycleDetected");
   CHECK(message_of(cluster, kClusterQueues, "cq").find("change one spec.parentName") != std::string::npos);
   put_cohort("z", "");
   cluster.settle_concerned();
