@@ -31,7 +31,8 @@ GaugeLabels with(GaugeLabels labels, const char* name, std::string value) {
 
 // Position in the tree of Cohorts.
 GaugeLabels place_of(const char* kind, const std::string& name, const scheduler::TreeReading& tree) {
-  return {{kind, name}, {"parent_cohort", tree.parent}, {"root_cohort", tree.root}};
+  // Kueue's orchestrator of quotas, by which dashboards join; muster has none.
+  return {{kind, name}, {"parent_cohort", tree.parent}, {"root_cohort", tree.root}, {"dynamic_quota_orchestrator", ""}};
 }
 
 void add_counts(UnadmittedCounts& sum, const UnadmittedCounts& counts) {

@@ -117,6 +117,21 @@ TEST_CASE("metrics: the end of a queue is told on every replica") {
   CHECK(to_texts(served.measured) == Texts{"LocalQueueGone team-a/lq", "ClusterQueueGone cq", "CohortGone ^team"});
 }
 
+TEST_CASE("metrics: the share of a Cohort of weight 0 that borrows is not a number") {
+  ServedEngine served;
+  served.put_queues("1", {{"cohortName", "team"}});
+  served.put(kCohorts, "team", {{"spec", {{"parentName", "company"}, {"fairSharing", {{"weight", "0"}}}}}});
+  served.put_cluster_queue("other", "9", {{"cohortName", "company"}});
+  QueueSettings settings = served.engine.queue_settings();
+  settings.fair_sharing = {FairStrategy::kLessThanInitialShare};
+  served.settle();
+  CHECK(gauges_of(served, settings)[Gauge::kCohortShare] == Texts{"company = 0", "team = 0"});
+  served.put_workload("a", "5");
+  served.settle();
+  REQUIRE(served.condition_of("a", "Admitted") == "True Admitted");
+  CHECK(gauges_of(served, settings)[Gauge::kCohortShare] == Texts{"company = 0", "team = nan"});
+}
+
 TEST_CASE("metrics: gauges show queues and Cohorts as they are") {
   ServedEngine served;
   served.put_queues("4", {{"cohortName", "team"}});
@@ -165,7 +180,7 @@ TEST_CASE("metrics: gauges show queues and Cohorts as they are") {
         "other terminating = 0", "stopped active = 0", "stopped pending = 1", "stopped terminating = 0"}},
       {"place of a ClusterQueue",
        Gauge::kClusterQueueInfo,
-       {"cq team company = 1", "other team company = 1", "stopped - - = 1"}},
+       {"cq team company - = 1", "other team company - = 1", "stopped - - - = 1"}},
       // 1 of 6 lendable cpus.
       {"share", Gauge::kClusterQueueShare, {"cq team = 166.667", "other team = 0", "stopped - = 0"}},
       {"reservation",
@@ -180,7 +195,7 @@ TEST_CASE("metrics: gauges show queues and Cohorts as they are") {
        Gauge::kLendingLimit,
        {"- stopped f cpu = inf", "team cq f cpu = inf", "team other f cpu = inf"}},
       {"requests that wait", Gauge::kResourcePending, {"cq cpu = 7", "other cpu = 0", "stopped cpu = 1.5"}},
-      {"place of a Cohort", Gauge::kCohortInfo, {"company - company = 1", "team company company = 1"}},
+      {"place of a Cohort", Gauge::kCohortInfo, {"company - company - = 1", "team company company - = 1"}},
       {"share of a Cohort", Gauge::kCohortShare, {"company = 0", "team = 0"}},
       {"quota of a Cohort", Gauge::kCohortQuota, {"company f cpu = 6", "team f cpu = 6"}},
       {"reservations of a Cohort", Gauge::kCohortReservations, {"company f cpu = 5", "team f cpu = 5"}},

@@ -86,6 +86,7 @@ TEST_CASE("queue metrics: every gauge of a living engine bears the labels that i
       {"cohort", {"the-cohort", "the-root"}},
       {"parent_cohort", {"the-cohort", "the-root", ""}},
       {"root_cohort", {"the-root"}},
+      {"dynamic_quota_orchestrator", {""}},
       {"flavor", {"the-flavor"}},
       {"resource", {"the-resource"}},
       {"name", {"the-local"}},
