@@ -6,6 +6,7 @@
 #include "api/codec/json.h"
 #include "api/meta/constants.h"
 #include "api/meta/resource_type.h"
+#include "api/meta/selectors.h"
 #include "api/pods/waiter_timeout.h"
 
 namespace muster {
@@ -65,6 +66,10 @@ JobPtr read_job(const json& object) {
   if (int_at(object, {"spec", "completions"})) job->completions = int32_at(object, {"spec", "completions"});
   job->indexed = string_at(object, {"spec", "completionMode"}) == "Indexed";
   job->managed_by = string_at(object, {"spec", "managedBy"});
+  if (bool_at(object, {"spec", "manualSelector"})) {
+    if (const auto selector = LabelSelector::parse(object_at(object, {"spec", "selector"})))
+      job->pod_selector = selector->text();
+  }
   const json& pod_template = object_at(object, {"spec", "template"});
   job->barrier = read_barrier(pod_template);
   if (may_have_workload(job->meta)) job->pod_template = read_pod_template(pod_template);

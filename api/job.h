@@ -50,6 +50,7 @@ struct Job {
   std::optional<int32_t> completions;
   bool indexed = false;  // completionMode: Indexed
   std::string managed_by;
+  std::string pod_selector;  // of spec.manualSelector; empty: the API server makes one of the Job's uid
   std::optional<Barrier> barrier;
   // spec is null for a JobSet's Job that is in no queue by itself: it gets no Workload.
   PodTemplate pod_template;

@@ -149,6 +149,7 @@ class Engine {
   void take_answer(UnderWay& write, const WriteFinished& finished, Now now);
   void take_refusal(UnderWay& write, const WriteFinished& finished);
   void note_answered(const std::string& ns);
+  void note_search(const UnderWay& search, const WriteFinished& finished, Now now);
   void lead(const LeadershipChanged& changed, Now now);
   void catch_up(const KindCaughtUp& kind, Now now);
 

@@ -79,12 +79,14 @@ WorkQueue::Result Engine::result_of(const UnderWay& write, const WriteFinished& 
 // Takes the write's events and measurements as well.
 void Engine::take_answer(UnderWay& write, const WriteFinished& finished, Now now) {
   const ObjectKey& target = write.target;
+  if (write.verb == reconcilers::Verb::kFindPods) return note_search(write, finished, now);
   const bool done = finished.outcome == reconcilers::WriteOutcome::kDone;
   if (done) {
     std::move(write.events.begin(), write.events.end(), std::back_inserter(events_));
     for (Measurement& measurement : write.measurements) measure(std::move(measurement));
     std::move(write.decisions.begin(), write.decisions.end(), std::back_inserter(logged_decisions_));
     if (write.verb == reconcilers::Verb::kCreate) state_.forget_rejection(*write.request, target);
+    state_.forget_no_pods(*write.request);
   } else if (write.refusal && !finished.why.empty()) {
     take_refusal(write, finished);
   }
@@ -102,6 +104,13 @@ void Engine::take_answer(UnderWay& write, const WriteFinished& finished, Now now
   const TypedObject* known = state_.find(*target.type, target.ns, target.name);
   if (known == nullptr || (!write.uid.empty() && meta_of(*known).uid != write.uid)) return;
   if (auto removed = state_.remove(target)) forget(*removed, now);
+}
+
+// Without an answer nothing is known, and the question is asked again as any write.
+void Engine::note_search(const UnderWay& search, const WriteFinished& finished, Now now) {
+  const bool found = finished.outcome == reconcilers::WriteOutcome::kDone;
+  if (found || finished.outcome == reconcilers::WriteOutcome::kNotFound)
+    state_.note_pods(*search.request, search.target.name, found, now.monotonic);
 }
 
 bool Engine::only_it_waits(const UnderWay& write, const WriteFinished& finished) {

@@ -18,6 +18,11 @@ std::span<const JobKind* const> job_kinds() {
   return kinds;
 }
 
+std::string JobKind::pod_selector(const TypedObject& job) const {
+  const ObjectMeta& meta = meta_of(job);
+  return pod_selector(meta.name, meta.uid);
+}
+
 const ValuePath& JobKind::suspend_path() const {
   static const ValuePath path = *ValuePath::parse("spec.suspend");
   return path;

@@ -188,6 +188,13 @@ class JobKind {
   // shows the suspension.
   virtual bool start_time_is_in_the_way(const TypedObject&) const { return false; }
 
+  // The label selector of its pods; empty: no label says whose they are. The second form is for a job that is gone; where
+  // it differs, the Workload has the first one (reconcilers/workload/pods_left.h).
+  virtual std::string pod_selector(const TypedObject& job) const;
+  virtual std::string pod_selector(std::string_view /*name*/, std::string_view /*uid*/) const { return ""; }
+  // Its controller does nothing until a user repairs it: it needs no quota.
+  virtual bool on_hold(const TypedObject&) const { return false; }
+
  protected:
   JobKind(const ResourceType& of_type, std::string_view framework_name, std::string_view default_manager_name,
           bool always_watched)

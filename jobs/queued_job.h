@@ -54,6 +54,8 @@ class QueuedJob {
   // Suspended, and no stop is under way.
   bool stopped() const { return suspended() && !stopping(); }
   bool active() const { return kind_->active(*job_); }
+  bool on_hold() const { return kind_->on_hold(*job_); }
+  std::string pod_selector() const { return kind_->pod_selector(*job_); }
   bool pods_ready() const { return kind_->pods_ready(*job_); }
   Stages stages() const { return kind_->stages(*job_); }
   std::optional<JobEnd> end() const { return kind_->end(*job_); }

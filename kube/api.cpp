@@ -1,5 +1,6 @@
 #include "kube/api.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
@@ -96,6 +97,26 @@ Result<std::string, StatusError> KubeApi::list(const Resource& resource, const S
     next = string_at(*page, {"metadata", "continue"});
     if (next.empty()) return std::string(version);
   }
+}
+
+Result<bool, StatusError> KubeApi::find(const Resource& resource, const Selection& selection,
+                                        const std::function<bool(const json& item)>& wanted, MonotonicTime not_after,
+                                        std::stop_token stop) {
+  std::string next;
+  do {
+    KubeRequest request = list_request(resource, selection, next, PageSize::kFirst);
+    request.not_after = not_after;
+    const auto page = send(request, stop);
+    if (!page.ok()) return fail_with(page.error());
+    if (!page->is_object() || !is_list(*page)) {
+      return fail_with(
+          unanswered(kUnreadableReason, "the answer for " + display_name(resource) + " is no list of objects"));
+    }
+    const json& items = array_at(*page, {"items"});
+    if (std::any_of(items.begin(), items.end(), wanted)) return true;
+    next = string_at(*page, {"metadata", "continue"});
+  } while (!next.empty());
+  return false;
 }
 
 KubeApi::Answer KubeApi::create(const Resource& resource, std::string_view ns, const json& object,

@@ -124,7 +124,6 @@ json chart_tables() {
       const ManifestOptions options = options_of(mode, groups);
       tables["clusterRules"][name] = cluster_rules(options);
       tables["furtherRules"][name] = {
-          {"deletesDeactivated", further_rules(options, &RightsOptions::deletes_deactivated)},
           {"keepsPolicy", further_rules(options, &RightsOptions::keeps_policy)},
           {"queuesPods",
            further_rules(options, [](RightsOptions& rights) { rights.frameworks.emplace(jobs::plain_pod.framework); })},

@@ -5,6 +5,7 @@
 #include <set>
 #include <string_view>
 
+#include "api/kinds/kind_description.h"
 #include "api/meta/constants.h"
 #include "jobs/group_scheduling.h"
 #include "jobs/job_kind.h"
@@ -27,13 +28,24 @@ json written(const char* group, const std::vector<std::string>& resources, const
           {"scope", "*"}};
 }
 
+// The described kinds that muster knows without a configuration.
+std::map<std::string, std::vector<std::string>> queued_plurals_by_group() {
+  std::map<std::string, std::vector<std::string>> resources;
+  for (const KindDescriptionPtr& kind : described_kinds()) resources[kind->group].push_back(kind->plural);
+  return resources;
+}
+
 // Those of rbac.cpp that a rule below narrows.
 json written_resources() {
-  return json::array({written("", {"configmaps", "pods", "pods/status"}, {"CREATE", "UPDATE", "DELETE"}),
-                      written("", {"services", "persistentvolumeclaims"}, {"CREATE"}),
-                      written("batch", {"jobs"}, {"CREATE"}),
-                      written("admissionregistration.k8s.io",
-                              {"mutatingwebhookconfigurations", "validatingwebhookconfigurations"}, {"UPDATE"})});
+  json rules = json::array({written("", {"configmaps", "pods", "pods/status"}, {"CREATE", "UPDATE", "DELETE"}),
+                            written("", {"services", "persistentvolumeclaims"}, {"CREATE"}),
+                            written("batch", {"jobs"}, {"CREATE", "DELETE"}),
+                            written("jobset.x-k8s.io", {"jobsets"}, {"DELETE"}),
+                            written("admissionregistration.k8s.io",
+                                    {"mutatingwebhookconfigurations", "validatingwebhookconfigurations"}, {"UPDATE"})});
+  for (const auto& [group, plurals] : queued_plurals_by_group())
+    rules.push_back(written(group.c_str(), plurals, {"DELETE"}));
+  return rules;
 }
 
 json variable(const char* name, const std::string& expression) {
@@ -91,6 +103,13 @@ std::string is_of_webhooks() {
   return expression;
 }
 
+// Kinds with jobs that muster stops, or deletes when their time is over.
+std::string list_of_jobs() {
+  std::set<std::string> plurals = {"jobs", "jobsets"};
+  for (const auto& [group, described] : queued_plurals_by_group()) plurals.insert(described.begin(), described.end());
+  return list_of(plurals);
+}
+
 json rule_for(const std::string& resources, const std::string& holds, const std::string& message) {
   return {{"expression", "!(request.resource.resource in " + resources + ") || (" + holds + ")"},
           {"message", "the service account of muster " + message},
@@ -108,7 +127,14 @@ json validations() {
                 "can write only the ConfigMaps of groups that start together: with the label " + group_label +
                     ", a name that ends in " + std::string(jobs::kGroupConfigMapSuffix) +
                     " and a Job or JobSet as controller, and not in kube-system"),
-       rule_for("['jobs']", elsewhere + " && variables.ofJobSet",
+       rule_for(list_of_jobs(),
+                "request.operation != 'DELETE' || has(variables.subject.metadata.deletionTimestamp) || " +
+                    has_label(kQueueNameLabel) +
+                    " || (request.resource.resource == 'jobs' && variables.ofJobSet) || (request.resource.resource == "
+                    "'jobsets' && has(variables.subject.spec.ttlSecondsAfterFinished))",
+                "can delete only jobs that are deleted already or have the label " + std::string(kQueueNameLabel) +
+                    ", Jobs of JobSets, and JobSets with spec.ttlSecondsAfterFinished"),
+       rule_for("['jobs']", "request.operation != 'CREATE' || (" + elsewhere + " && variables.ofJobSet)",
                 "can create only Jobs with a JobSet as controller, and none in kube-system"),
        rule_for("['services']",
                 elsewhere + " && variables.ofJobSet && has(variables.subject.spec.clusterIP) && "

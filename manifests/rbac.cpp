@@ -33,7 +33,7 @@ json rule(const Texts& groups, const Texts& resources, const Texts& verbs, const
   return made;
 }
 
-// What is watched is listed and watched, each kind once; nothing is read one by one.
+// What is watched is listed and watched, each kind once; nothing is read one by one. Pods are listed in any case.
 json reading_rules(const RightsOptions& options) {
   std::map<std::string, Texts> resources;
   for (const WatchedKind& kind : watched_kinds()) {
@@ -47,10 +47,13 @@ json reading_rules(const RightsOptions& options) {
   }
   json rules = json::array();
   for (const auto& [group, plurals] : resources) rules.push_back(rule({group}, plurals, {"list", "watch"}));
+  // Are pods left of a job that was deleted?
+  const Texts& core = resources[std::string(kPods.group)];
+  if (std::find(core.begin(), core.end(), kPods.plural) == core.end()) rules.push_back(rule({""}, {"pods"}, {"list"}));
   return rules;
 }
 
-// They are started and stopped, and own their Workloads.
+// They are started and stopped, which is a deletion of what is being deleted already, and own their Workloads.
 void add_described_kind_rules(const RightsOptions& options, json& rules) {
   std::map<std::string, Texts> resources, finalizers;
   for (const KindDescriptionPtr& kind : described_kinds()) {
@@ -58,24 +61,18 @@ void add_described_kind_rules(const RightsOptions& options, json& rules) {
     resources[kind->group].push_back(kind->plural);
     finalizers[kind->group].push_back(kind->plural + "/finalizers");
   }
-  const Texts verbs = options.deletes_deactivated ? Texts{"patch", "delete"} : Texts{"patch"};
-  for (const auto& [group, plurals] : resources) rules.push_back(rule({group}, plurals, verbs));
+  for (const auto& [group, plurals] : resources) rules.push_back(rule({group}, plurals, {"patch", "delete"}));
   for (const auto& [group, plurals] : finalizers) rules.push_back(rule({group}, plurals, {"update"}));
 }
 
 // What the reconcilers write of jobs. RBAC cannot name labels: that muster touches only what
 // belongs to queues, gangs and JobSets is in own_account.cpp and docs/threat-model.md, and in tests.
 void add_job_rules(const RightsOptions& options, json& rules) {
-  const bool deletes_jobs = options.native_jobsets || options.deletes_deactivated;
-  Texts jobs = {"patch"}, jobsets = {"patch"};
-  if (options.native_jobsets) jobs.emplace_back("create");
-  if (deletes_jobs) {
-    jobs.emplace_back("delete");
-    jobsets.emplace_back("delete");
-  }
+  Texts jobs = {"patch", "delete"};
+  if (options.native_jobsets) jobs.insert(jobs.begin() + 1, "create");
   rules.push_back(rule({"batch"}, {"jobs"}, jobs));
   rules.push_back(rule({"batch"}, {"jobs/status"}, {"patch"}));
-  rules.push_back(rule({"jobset.x-k8s.io"}, {"jobsets"}, jobsets));
+  rules.push_back(rule({"jobset.x-k8s.io"}, {"jobsets"}, {"patch", "delete"}));
   if (options.native_jobsets || options.group_scheduling)
     rules.push_back(rule({"jobset.x-k8s.io"}, {"jobsets/status"}, {"patch"}));
   // Children that hold up their owner's deletion, and OwnerReferencesPermissionEnforcement.
@@ -200,8 +197,6 @@ RightsOptions rights_for(const LoadedConfiguration& configuration) {
     options.own_kinds.push_back(kind->plural + "." + kind->group);
   options.patches_jobset_definition = muster.patch_jobset_definition;
   options.keeps_policy = muster.unqueued_kinds.has_value() || !kinds_with_queue(kueue).empty();
-  options.deletes_deactivated =
-      !string_at(kueue.effective, {"objectRetentionPolicies", "workloads", "afterDeactivatedByKueue"}).empty();
   options.writes_cohorts = find_path(kueue.effective, {"fairSharing"}) != nullptr;
   options.aggregated_visibility = muster.aggregated_visibility;
   options.secret = kueue.cert_management.enable ? kueue.cert_management.webhook_secret_name : "";

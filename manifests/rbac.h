@@ -32,9 +32,6 @@ struct RightsOptions {
   std::set<std::string, std::less<>> frameworks{};
   // Beside another controller: keep spec.groupSchedulingConfig in its CRD.
   bool patches_jobset_definition = true;
-  // Jobs whose Workloads muster has deactivated are deleted after a while
-  // (objectRetentionPolicies.workloads.afterDeactivatedByKueue).
-  bool deletes_deactivated = false;
   // muster keeps the actions of its admission policy as its configuration says (unqueuedKinds,
   // integrations.externalFrameworks).
   bool keeps_policy = false;

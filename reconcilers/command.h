@@ -1,4 +1,4 @@
-// What reconcilers ask for: writes to the API server, as values.
+// What reconcilers ask for: writes to the API server, and a question to it, as values.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -20,6 +20,7 @@ enum class Verb {
   kPatch,        // JSON merge patch (RFC 7396) of the object without its status
   kPatchStatus,  // the same, of its status
   kDelete,
+  kFindPods,  // no write but a question, whether pods are left of a job (reconcilers/pod_search.h)
 };
 enum class Propagation { kBackground, kForeground };
 
@@ -56,9 +57,9 @@ nlohmann::json with_version(const ObjectMeta& meta, nlohmann::json patch);
 
 // How the API server answered a Write.
 enum class WriteOutcome {
-  kDone,
+  kDone,           // of kFindPods: there is such a pod
   kConflict,       // the object has changed since
-  kNotFound,       // it, or its namespace, is gone
+  kNotFound,       // it, or its namespace, is gone; of kFindPods: no such pod is left
   kAlreadyExists,  // kCreate: another object has that name
   kRefused,        // invalid or forbidden: the same write will be refused again
   kFailed,         // no answer, or the server's trouble

@@ -8,6 +8,7 @@
 #include "engine/loop/write_answer.h"
 #include "manifests/api_services.h"
 #include "manifests/names.h"
+#include "reconcilers/pod_search.h"
 #include "runtime/kind_check.h"
 #include "runtime/log.h"
 #include "runtime/version.h"
@@ -163,6 +164,19 @@ void Cluster::stop_watches() {
   feeds_.clear();
 }
 
+kube::KubeApi::Answer Cluster::find_pods(const reconcilers::Write& write, MonotonicTime not_after,
+                                         std::stop_token stop) {
+  const kube::Selection selection{.ns = write.target.ns,
+                                  .label_selector = reconcilers::label_selector_of(write),
+                                  .field_selector = std::string(reconcilers::kPodsThatRun),
+                                  .metadata_only = true};
+  auto found = api().find(
+      kube::resource_of(*write.target.type), selection,
+      [&](const json& pod) { return reconcilers::is_left(write, pod); }, not_after, stop);
+  if (!found) return fail_with(found.error());
+  return json(*found);
+}
+
 kube::KubeApi::Answer Cluster::send(const reconcilers::Write& write, MonotonicTime not_after, std::stop_token stop) {
   const ObjectKey& target = write.target;
   const kube::Resource resource = kube::resource_of(*target.type);
@@ -178,6 +192,8 @@ kube::KubeApi::Answer Cluster::send(const reconcilers::Write& write, MonotonicTi
       options.subresource = "status";
       options.metadata_only = true;
       return api().patch_merge(resource, target.ns, target.name, write.body, options, stop);
+    case reconcilers::Verb::kFindPods:
+      return find_pods(write, not_after, stop);
     case reconcilers::Verb::kDelete:
       break;
   }
@@ -202,6 +218,10 @@ engine::WriteFinished Cluster::write(const engine::Command& command, MonotonicTi
     else
       log_debug("a write came too late", {{"object", object}, {"why", answer.error().message}});
     return engine::answer_of_failed(command, outcome, answer.error().code == 500, answer.error().message);
+  }
+  if (write.verb == reconcilers::Verb::kFindPods) {
+    const auto outcome = answer->get<bool>() ? reconcilers::WriteOutcome::kDone : reconcilers::WriteOutcome::kNotFound;
+    return {.id = command.id, .outcome = outcome};
   }
   log_debug("written", {{"object", to_text(write.target)}});
   engine::ReadAnswer read = engine::answer_of_done(command, *answer, observer_);

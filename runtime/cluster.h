@@ -65,6 +65,8 @@ class Cluster {
   void watch(EngineLoop& loop, const WatchedKind& kind, const std::string& name = {}, kube::KindCheck check = {})
       EXCLUDES(watches_mutex_);
   kube::KindCheck check_of(const WatchedKind& kind, std::span<const KindDescriptionPtr> own_kinds);
+  // true or false.
+  kube::KubeApi::Answer find_pods(const reconcilers::Write& write, MonotonicTime not_after, std::stop_token stop);
   kube::KubeApi::Answer send(const reconcilers::Write& write, MonotonicTime not_after, std::stop_token stop);
 
   const Clock& clock_;

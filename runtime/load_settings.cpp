@@ -129,7 +129,8 @@ ReconcilerSettings reconciler_settings_of(const Settings& settings, bool native_
           .own_namespace = own_namespace,
           .group_scheduling = muster.group_scheduling,
           .queues = make_queue_settings(settings.configuration.kueue, muster,
-                                        rule_settings_of(settings, {}, native_jobsets))};
+                                        rule_settings_of(settings, {}, native_jobsets)),
+          .longest_grace = muster.longest_grace_period};
 }
 
 manifests::WebhookRegistration registration_of(const Settings& settings, const std::string& own_namespace,

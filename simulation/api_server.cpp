@@ -6,6 +6,7 @@
 #include "api/kinds/kind_description.h"
 #include "api/meta/time.h"
 #include "jobs/job_kind.h"
+#include "reconcilers/pod_search.h"
 #include "simulation/object_rules.h"
 
 namespace muster::simulation {
@@ -264,23 +265,40 @@ Answer ApiServer::remove(const ObjectKey& asked, const Deletion& deletion, const
 
   json after = *before;
   json& metadata = after["metadata"];
-  if (!is_deleting(*before)) metadata["deletionTimestamp"] = stamp();
+  const bool is_first = !is_deleting(*before);
+  if (is_first) metadata["deletionTimestamp"] = stamp();
   const bool foreground = deletion.propagation == reconcilers::Propagation::kForeground;
   json finalizers = metadata.contains("finalizers") ? metadata["finalizers"] : json::array();
   if (foreground && std::find(finalizers.begin(), finalizers.end(), "foregroundDeletion") == finalizers.end())
     finalizers.push_back("foregroundDeletion");
+  if (deletion.orphan) finalizers.push_back("orphan");
   if (key.type->plural == kNamespaces.plural && !is_deleting(*before)) finalizers.push_back("kubernetes");
   if (!finalizers.empty()) metadata["finalizers"] = finalizers;
   if (key.type->plural == kPods.plural) {
     const std::string_view phase = string_at(*before, {"status", "phase"});
     const bool on_node = !string_at(*before, {"spec", "nodeName"}).empty() && phase != "Succeeded" && phase != "Failed";
-    if (on_node && !deletion.now && !is_deleting(*before)) metadata["deletionGracePeriodSeconds"] = 30;
+    if (on_node && !deletion.now && is_first) {
+      const auto grace = int_at(*before, {"spec", "terminationGracePeriodSeconds"});
+      metadata["deletionGracePeriodSeconds"] = grace.value_or(30);
+      // As the API server does it, which otherwise makes no difference here.
+      if (grace)
+        metadata["deletionTimestamp"] = time_to_json(to_timestamp(timeline_.now().wall + std::chrono::seconds(*grace)));
+    }
     if (!on_node || deletion.now) metadata["deletionGracePeriodSeconds"] = 0;
   }
   if (after == *before) return {reconcilers::WriteOutcome::kDone, before, ""};
   Answer answer = commit(*key.type, std::move(after), before);
   if (key.type->plural == kNamespaces.plural) empty_namespace(key.name);
   return answer;
+}
+
+Answer ApiServer::find_pods(const reconcilers::Write& search) const {
+  const Selection selection{.labels = reconcilers::label_selector_of(search),
+                            .fields = std::string(reconcilers::kPodsThatRun)};
+  for (const ObjectPtr& pod : list(kPods, selection)) {
+    if (string_at(*pod, {"metadata", "namespace"}) == search.target.ns && reconcilers::is_left(search, *pod)) return {};
+  }
+  return {reconcilers::WriteOutcome::kNotFound, nullptr, "no pod is left"};
 }
 
 Answer ApiServer::carry_out(const reconcilers::Write& asked, const Request& request) {
@@ -299,6 +317,8 @@ Answer ApiServer::carry_out(const reconcilers::Write& asked, const Request& requ
                      .version = std::string(string_at(write.body, {"metadata", "resourceVersion"})),
                      .propagation = write.propagation},
                     request);
+    case reconcilers::Verb::kFindPods:
+      return find_pods(write);
   }
   return refused("no such verb");
 }

@@ -66,6 +66,7 @@ struct Deletion {
   std::string uid{};      // only this very object
   std::string version{};  // only in this resourceVersion
   reconcilers::Propagation propagation = reconcilers::Propagation::kBackground;
+  bool orphan = false;  // they stay, instead (kubectl delete --cascade=orphan)
   // Of pods on a node: at once, without asking its kubelet.
   bool now = false;
 };
@@ -137,6 +138,7 @@ class ApiServer {
   bool exists(const std::string& uid) const { return storage_.exists(uid); }
 
  private:
+  Answer find_pods(const reconcilers::Write& search) const;
   Answer update(const ObjectKey& key, const nlohmann::json& patch, bool status, const Request& request);
   std::optional<Answer> admit(Operation operation, const ResourceType& type, const Request& request,
                               nlohmann::json* object, const nlohmann::json& old_object, bool mutating);

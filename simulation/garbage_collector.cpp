@@ -12,10 +12,15 @@ using nlohmann::json;
 using std::chrono::milliseconds;
 
 constexpr const char* kForeground = "foregroundDeletion";
+constexpr const char* kOrphan = "orphan";
+
+bool is_deleted_with(const json& object, const char* finalizer) {
+  const json& finalizers = array_at(object, {"metadata", "finalizers"});
+  return is_deleting(object) && std::find(finalizers.begin(), finalizers.end(), finalizer) != finalizers.end();
+}
 
 bool in_foreground(const json& object) {
-  const json& finalizers = array_at(object, {"metadata", "finalizers"});
-  return is_deleting(object) && std::find(finalizers.begin(), finalizers.end(), kForeground) != finalizers.end();
+  return is_deleted_with(object, kForeground);
 }
 
 bool blocks(const json& dependent, std::string_view owner_uid) {
@@ -40,7 +45,8 @@ void GarbageCollector::see(const Change& change) {
   if (change.removed || in_foreground(object)) {
     for (const ObjectKey& dependent : server_.dependents_of(uid)) look_soon(dependent);
   }
-  if (!change.removed && (change.before == nullptr || in_foreground(object))) look_soon(key_of(*change.type, object));
+  if (!change.removed && (change.before == nullptr || in_foreground(object) || is_deleted_with(object, kOrphan)))
+    look_soon(key_of(*change.type, object));
   if (!change.removed) return;
   for (const json& owner : array_at(object, {"metadata", "ownerReferences"})) {
     const ResourceType* type = find_type(owner);
@@ -58,6 +64,7 @@ void GarbageCollector::look_at(const ObjectKey& key) {
   const ObjectPtr object = server_.get(key);
   if (object == nullptr) return;
   if (in_foreground(*object)) finish_foreground(key, *object);
+  if (is_deleted_with(*object, kOrphan)) return orphan_dependents(key, *object);
   const json& owners = array_at(*object, {"metadata", "ownerReferences"});
   if (owners.empty() || is_deleting(*object)) return;
   bool any_lives = false, any_waits = false;
@@ -86,9 +93,26 @@ void GarbageCollector::finish_foreground(const ObjectKey& key, const json& objec
     const ObjectPtr found = server_.get(dependent);
     if (found != nullptr && blocks(*found, uid)) return;
   }
+  drop_finalizer(key, object, kForeground);
+}
+
+void GarbageCollector::orphan_dependents(const ObjectKey& key, const json& object) {
+  const std::string uid(string_at(object, {"metadata", "uid"}));
+  for (const ObjectKey& dependent : server_.dependents_of(uid)) {
+    const ObjectPtr found = server_.get(dependent);
+    if (found == nullptr) continue;
+    json owners = array_at(*found, {"metadata", "ownerReferences"});
+    std::erase_if(owners.get_ref<json::array_t&>(),
+                  [&](const json& owner) { return string_at(owner, {"uid"}) == uid; });
+    server_.patch(dependent, {{"metadata", {{"ownerReferences", std::move(owners)}}}});
+  }
+  drop_finalizer(key, object, kOrphan);
+}
+
+void GarbageCollector::drop_finalizer(const ObjectKey& key, const json& object, const char* finalizer) {
   json finalizers = object["metadata"]["finalizers"];
-  finalizers.erase(std::find(finalizers.begin(), finalizers.end(), kForeground));
-  server_.patch(key, {{"metadata", {{"uid", uid}, {"finalizers", finalizers}}}});
+  finalizers.erase(std::find(finalizers.begin(), finalizers.end(), finalizer));
+  server_.patch(key, {{"metadata", {{"uid", string_at(object, {"metadata", "uid"})}, {"finalizers", finalizers}}}});
 }
 
 }  // namespace muster::simulation

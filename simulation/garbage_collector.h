@@ -1,5 +1,5 @@
 // Kubernetes' garbage collector: what is owned goes with its last owner, and a
-// foreground deletion waits for those who block it. It sees objects as they are, but
+// foreground deletion waits for those who block it; what is orphaned loses its owner. It sees objects as they are, but
 // acts a moment later.
 //
 // Source: kube-controller-manager pkg/controller/garbagecollector.
@@ -20,6 +20,8 @@ class GarbageCollector {
   // Deletes an object all of whose owners are gone; finishes its foreground deletion.
   void look_at(const ObjectKey& key);
   void finish_foreground(const ObjectKey& key, const nlohmann::json& object);
+  void orphan_dependents(const ObjectKey& key, const nlohmann::json& object);
+  void drop_finalizer(const ObjectKey& key, const nlohmann::json& object, const char* finalizer);
 
   ApiServer& server_;
   Timeline& timeline_;

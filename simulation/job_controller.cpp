@@ -24,6 +24,12 @@ bool runs_here(const Job& job) {
   return job.managed_by.empty() || job.managed_by == "kubernetes.io/job-controller";
 }
 
+// The Job controller has not counted the pod, or has not let it go.
+bool is_tracked(const json& pod) {
+  const json& finalizers = array_at(pod, {"metadata", "finalizers"});
+  return std::find(finalizers.begin(), finalizers.end(), kTracking) != finalizers.end();
+}
+
 // 10 s, 20 s, ... 10 min.
 Duration replacement_delay(int failures) {
   if (failures == 0) return Duration(0);
@@ -56,6 +62,7 @@ void JobController::see(const Change& change) {
   }
   if (change.type->plural != kPods.plural) return;
   const std::optional<OwnerReference> owner = controller_of(object);
+  if (!owner && !change.removed && is_tracked(object)) return release_orphan_soon(key_of(kPods, object));
   if (!owner || jobs::job_type_of(*owner) != &kJobs) return;
   if (!server_.exists(owner->uid)) return change.removed ? void() : release_orphan_soon(key_of(kPods, object));
   look_soon({&kJobs, std::string(string_at(object, {"metadata", "namespace"})), owner->name});
@@ -65,8 +72,9 @@ void JobController::see(const Change& change) {
 void JobController::release_orphan_soon(const ObjectKey& pod) {
   timeline_.after(chance_.between(milliseconds(5), milliseconds(150)), [this, pod] {
     const ObjectPtr found = server_.get(pod);
-    const std::optional<OwnerReference> owner = found == nullptr ? std::nullopt : controller_of(*found);
-    if (owner && !server_.exists(owner->uid))
+    if (found == nullptr || !is_tracked(*found)) return;
+    const std::optional<OwnerReference> owner = controller_of(*found);
+    if (!owner || !server_.exists(owner->uid))
       server_.patch(pod, {{"metadata", {{"finalizers", nullptr}}}}, kAsController);
   });
 }
@@ -85,8 +93,7 @@ std::vector<JobController::Pod> JobController::pods_of(const std::string& uid) c
     if (key.type->plural != kPods.plural) continue;
     Pod pod{.key = key, .object = server_.get(key)};
     const json& object = *pod.object;
-    const json& finalizers = array_at(object, {"metadata", "finalizers"});
-    pod.counted = std::find(finalizers.begin(), finalizers.end(), kTracking) == finalizers.end();
+    pod.counted = !is_tracked(object);
     const std::string_view phase = string_at(object, {"status", "phase"});
     pod.succeeded = phase == "Succeeded";
     pod.failed = phase == "Failed";
@@ -110,7 +117,12 @@ void JobController::look_at(const ObjectKey& key) {
   sync.indexed = string_at(*sync.object, {"spec", "completionMode"}) == "Indexed";
   sync.completed = parse_indexes(string_at(*sync.object, {"status", "completedIndexes"}));
   sync.pods = pods_of(sync.uid);
-  if (sync.job->meta.deleting || sync.job->finished()) return release_pods(sync);
+  if (sync.job->finished()) return release_pods(sync);
+  // Nothing of its spec is obeyed any more.
+  if (sync.job->meta.deleting) {
+    write_status(sync);
+    return release_pods(sync);
+  }
 
   count_ended(sync);
   check_limits(sync);

@@ -266,8 +266,13 @@ void Kubelet::pod_changed() {
 
 void Kubelet::pod_deleted() {
   if (stage_ == Stage::kEnded) return;
-  const Duration delay =
+  Duration delay =
       some(around_.times.watch_low, around_.times.watch_high) + some(around_.times.stop_low, around_.times.stop_high);
+  const ObjectPtr pod = around_.server.get(key_);
+  if (const auto stop = pod == nullptr ? std::nullopt : number_in(*pod, kStopSeconds)) {
+    if (*stop < 0) return;
+    delay += seconds(std::min(*stop, int_at(*pod, {"metadata", "deletionGracePeriodSeconds"}).value_or(0)));
+  }
   around_.timeline.after(delay, [this, alive = std::weak_ptr<int>(alive_)] {
     if (alive.expired() || stage_ == Stage::kEnded) return;
     // A container that is stopped by a signal exits with 143.

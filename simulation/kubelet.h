@@ -27,6 +27,9 @@ namespace muster::simulation {
 inline constexpr std::string_view kRunSeconds = "simulation.muster.batch/run-seconds";    // 60
 inline constexpr std::string_view kExitCode = "simulation.muster.batch/exit-code";        // 0
 inline constexpr std::string_view kInitSeconds = "simulation.muster.batch/init-seconds";  // 1
+// How long its containers go on after its deletion, at most for its grace period; negative: for ever, since its node is
+// gone.
+inline constexpr std::string_view kStopSeconds = "simulation.muster.batch/stop-seconds";
 
 // How a pod will go.
 struct Fate {

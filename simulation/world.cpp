@@ -159,6 +159,10 @@ Answer World::remove(const ObjectKey& key, reconcilers::Propagation propagation)
   return server_.remove(key, {.propagation = propagation});
 }
 
+Answer World::orphan(const ObjectKey& key) {
+  return server_.remove(key, {.orphan = true});
+}
+
 json World::get(const ObjectKey& key) const {
   const ObjectPtr object = server_.get(key);
   return object == nullptr ? json() : *object;

@@ -81,6 +81,8 @@ class World {
   Answer patch(const ObjectKey& key, const nlohmann::json& merge_patch);
   Answer patch_status(const ObjectKey& key, const nlohmann::json& merge_patch);
   Answer remove(const ObjectKey& key, reconcilers::Propagation propagation = reconcilers::Propagation::kBackground);
+  // What it owns stays.
+  Answer orphan(const ObjectKey& key);
   // null (a JSON value) when there is none.
   nlohmann::json get(const ObjectKey& key) const;
   std::vector<nlohmann::json> list(const ResourceType& type, const std::string& label_selector = "") const;

@@ -20,6 +20,8 @@ std::string_view verb_text(reconcilers::Verb verb) {
       return "patch status of";
     case reconcilers::Verb::kDelete:
       return "delete";
+    case reconcilers::Verb::kFindPods:
+      return "find pods";
   }
   return "";
 }
@@ -64,6 +66,8 @@ void WriteLog::add(Duration elapsed, int replica, const reconcilers::Write& writ
       break;
     case reconcilers::Verb::kDelete:
       ++counts.remove;
+      break;
+    case reconcilers::Verb::kFindPods:
       break;
   }
 }

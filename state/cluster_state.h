@@ -109,6 +109,13 @@ class ClusterState {
   const Rejection* rejection(const ObjectKey& owner) const;
   // Who pauses because its writes came to nothing. Known to the leader, from its own writes.
   const WritePauses& pauses() const { return pauses_; }
+  // The last answer to this key's search for pods (Verb::kFindPods) by a label selector; nullopt: there is none yet, or it
+  // is time for another one.
+  struct PodsFound {
+    bool any = false;
+    Duration next{};  // until it is time
+  };
+  std::optional<PodsFound> pods_found(const ObjectKey& asker, const std::string& selector, MonotonicTime now) const;
   // Whether a create was answered with AlreadyExists, lately, by an object that muster
   // does not watch: somebody else's.
   bool taken(const ObjectKey& key, MonotonicTime now) const;
@@ -136,6 +143,10 @@ class ClusterState {
   void note_taken(const ObjectKey& key, MonotonicTime until);
   void note_rejection(const ObjectKey& owner, const ObjectKey& target, std::string why);
   WritePauses& pauses() { return pauses_; }
+  // The answer to a search. After one with pods the next is due in 1 s, then twice as long each time, up to a minute.
+  void note_pods(const ObjectKey& asker, const std::string& selector, bool any, MonotonicTime now);
+  // A write of this key was carried out: that it had no pods is about the time before, and the job may have started since.
+  void forget_no_pods(const ObjectKey& asker);
   // `target` was made, or nobody asks for it any more.
   void forget_rejection(const ObjectKey& owner, const ObjectKey& target);
 
@@ -207,6 +218,13 @@ class ClusterState {
   WritePauses pauses_;
   GangIndex gangs_;
   TemplatePool templates_;
+  struct Search {
+    int times = 0;  // with pods
+    bool any = false;
+    MonotonicTime until{};
+  };
+  std::map<ObjectKey, std::map<std::string, Search>> searches_;  // by who asked, and by label selector
+  MonotonicTime searches_swept_{};
 };
 
 }  // namespace muster::state

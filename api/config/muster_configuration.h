@@ -42,6 +42,8 @@ struct MusterConfiguration {
   // A Workload whose pods were not ready in time gets no further try this long after its
   // first admission; unset: no such limit. Beside Kueue's backoffLimitCount (KEP-1282).
   std::optional<Duration> backoff_limit_timeout;
+  // Quota waits no longer than this for deleted pods to end, and some minutes; unset: as long as their grace period.
+  std::optional<Duration> longest_grace_period;
   // How far a delay before the next try may be stretched, as a share of it.
   double backoff_jitter = RequeuingStrategy{}.backoff_jitter;
   // How many writes may be on their way to the API server at once. It handles some hundred writes a second: while it

@@ -1,9 +1,11 @@
 // The settings of reconcilers and of the cluster's state, from the configuration.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "api/config/queue_settings.h"
+#include "base/clock.h"
 
 namespace muster {
 
@@ -22,6 +24,8 @@ struct ReconcilerSettings {
   // Jobs and JobSets may start as a group. Off, no pods and ConfigMaps are known.
   bool group_scheduling = true;
   QueueSettings queues{};
+  // Of a pod that is deleted, no more of its grace period counts; unset: all of it.
+  std::optional<Duration> longest_grace{};
 };
 
 }  // namespace muster

@@ -158,6 +158,8 @@ DescribedJobPtr read_described_job(const KindDescription& kind, const json& obje
   }
   read_pod_sets(object, job);
   job.left_alone = kind.left_alone.holds(object);
+  job.pod_selector = pod_selector_of(kind.pod_selector, object);
+  job.on_hold = kind.on_hold.holds(object);
   job.active = kind.active.holds(object);
   job.pods_ready = kind.ready.holds(object);
   job.end = end_of(kind, object);

@@ -54,6 +54,8 @@ struct DescribedJob {
   std::string kept;
   // Which object is missing that says what its pod sets are; empty: none.
   std::string awaited;
+  std::string pod_selector;  // of its pods; empty: no labels say whose they are
+  bool on_hold = false;      // see KindDescription
 };
 using DescribedJobPtr = std::shared_ptr<const DescribedJob>;
 

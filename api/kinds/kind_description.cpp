@@ -119,6 +119,27 @@ OwnedKind read_owned(const json& value, const FieldPath& place, FieldErrors& err
   return owned;
 }
 
+// "a={metadata.name},b in ({status.x},{status.y})"
+std::vector<SelectorPart> read_selector(std::string_view text, const FieldPath& place, FieldErrors& errors) {
+  std::vector<SelectorPart> parts;
+  while (!text.empty()) {
+    const size_t open = text.find('{');
+    const size_t close = open == std::string_view::npos ? open : text.find('}', open);
+    SelectorPart& part = parts.emplace_back();
+    part.text = text.substr(0, open);
+    if (open == std::string_view::npos) break;
+    const std::string_view path = text.substr(open + 1, close == std::string_view::npos ? close : close - open - 1);
+    const Result<ValuePath> value = ValuePath::parse(path);
+    if (close == std::string_view::npos || !value || value->has_wildcard()) {
+      errors.push_back(invalid(place, std::string(text), "between { and } must be the path of a text"));
+      return {};
+    }
+    part.value = *value;
+    text.remove_prefix(close + 1);
+  }
+  return parts;
+}
+
 void read_hook(StrictFields& fields, KindDescription& kind) {
   const std::string name = fields.text("hook", "");
   kind.hook = find_kind_hook(name);
@@ -139,6 +160,7 @@ void read_where_it_stands(StrictFields& fields, KindDescription& kind) {
     fields.errors().push_back(required(fields.at("controllerName"), "what the kind's own controller is called there"));
   kind.prebuilt_workloads = fields.truth("prebuiltWorkloads", true);
   kind.pod_index_label = fields.text("podIndexLabel", "");
+  kind.pod_selector = read_selector(fields.text("podSelector", ""), fields.at("podSelector"), fields.errors());
   const bool made_by_hook = kind.hook != nullptr && kind.hook->makes_pod_sets;
   for (const auto& [item, at] : fields.list("podSets", KindDescription::kMostPodSets, made_by_hook))
     kind.pod_sets.push_back(read_source(*item, at, fields.errors()));
@@ -170,6 +192,8 @@ void read_state(StrictFields& fields, KindDescription& kind) {
   };
   kind.active = test("active");
   kind.ready = test("ready");
+  if (const json* hold = fields.find("onHold"))
+    kind.on_hold = read_predicate(*hold, fields.at("onHold"), fields.errors());
   if (const json* alone = fields.find("leftAlone"))
     kind.left_alone = read_predicate(*alone, fields.at("leftAlone"), fields.errors());
   kind.elastic = fields.truth("elasticJobs", false);
@@ -196,6 +220,26 @@ const OwnedKind* KindDescription::find_owned(std::string_view of_group, std::str
 void ConsultedKind::settle() {
   api_version_ = group + "/" + version;
   type_ = {group, version, plural, kind, namespaced, api_version_};
+}
+
+std::string pod_selector_of(const std::vector<SelectorPart>& parts, const json& object) {
+  std::string selector;
+  bool any = false;
+  for (const SelectorPart& part : parts) {
+    const json* value = part.value.find(object);
+    const std::string text = value != nullptr && value->is_string() ? value->get<std::string>() : "";
+    if (!is_valid_label_value(text).empty()) return "";
+    any = any || !text.empty();
+    selector.append(part.text).append(text);
+  }
+  return any ? selector : "";
+}
+
+std::string pod_selector_of_gone(const std::vector<SelectorPart>& parts, std::string_view name) {
+  const bool needs_more = std::any_of(parts.begin(), parts.end(), [](const SelectorPart& part) {
+    return !part.value.empty() && part.value.text() != "metadata.name";
+  });
+  return needs_more ? "" : pod_selector_of(parts, {{"metadata", {{"name", name}}}});
 }
 
 Result<KindDescriptionPtr, FieldErrors> read_kind_description(const json& object) {

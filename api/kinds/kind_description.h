@@ -41,6 +41,16 @@ struct PodSetSource {
   std::vector<CountFactor> counts;  // their product; none: 1
 };
 
+// A label selector of the job's pods is some of these in a row: a text, then a value of the object, which may be absent.
+struct SelectorPart {
+  std::string text;
+  ValuePath value;  // empty: none follows
+};
+// For an object; empty when a value cannot be one of a label. Where the object is gone, only its metadata.name is known:
+// then it is empty too when it needs another value.
+std::string pod_selector_of(const std::vector<SelectorPart>& parts, const nlohmann::json& object);
+std::string pod_selector_of_gone(const std::vector<SelectorPart>& parts, std::string_view name);
+
 // How a job ends.
 struct EndRule {
   // By a condition: of all such rules that apply, the condition that is first in the object's list counts; the
@@ -91,10 +101,12 @@ struct KindDescription {
   std::string default_manager;  // the value there of the kind's own controller
   std::vector<PodSetSource> pod_sets;
   std::string pod_index_label;              // of the pods, for topology requests; may be empty
+  std::vector<SelectorPart> pod_selector;   // of its pods, by their labels; may be empty
   std::vector<ValuePath> priority_classes;  // tried in order, before those of the templates
   bool prebuilt_workloads = true;           // a job can name an existing Workload of a user
   Predicate active, ready;
   std::vector<EndRule> ends;
+  Predicate on_hold;                     // its controller does nothing until a user repairs it; it needs no quota
   Predicate left_alone;                  // muster ignores such an object until it has a Workload
   bool elastic = false;                  // its jobs may have kueue.x-k8s.io/elastic-job
   const KindHook* hook = nullptr;        // code for what paths cannot say (api/kinds/kind_hook.h); lives forever

@@ -38,6 +38,7 @@ class Comparison {
       check(kind_.priority_classes[i], FieldPath("priorityClass").index(i).text(), "string");
     check(kind_.active, FieldPath("active"));
     check(kind_.ready, FieldPath("ready"));
+    check(kind_.on_hold, FieldPath("onHold"));
     check(kind_.left_alone, FieldPath("leftAlone"));
     for (size_t i = 0; i < kind_.ends.size(); ++i) check(kind_.ends[i], FieldPath("ends").index(i));
     return std::move(errors_);

@@ -46,7 +46,7 @@ std::optional<Enum> word_at(const json& line, const char* key, std::initializer_
 std::optional<reconcilers::Verb> verb_at(const json& line) {
   return word_at(line, "verb",
                  {reconcilers::Verb::kCreate, reconcilers::Verb::kPatch, reconcilers::Verb::kPatchStatus,
-                  reconcilers::Verb::kDelete});
+                  reconcilers::Verb::kDelete, reconcilers::Verb::kFindPods});
 }
 
 std::optional<reconcilers::WriteOutcome> outcome_at(const json& line) {

@@ -61,6 +61,8 @@ std::string_view word_of(reconcilers::Verb verb) {
       return "patch";
     case reconcilers::Verb::kPatchStatus:
       return "patchStatus";
+    case reconcilers::Verb::kFindPods:
+      return "findPods";
     case reconcilers::Verb::kDelete:
       break;
   }

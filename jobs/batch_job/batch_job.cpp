@@ -96,6 +96,13 @@ class BatchJob final : public JobKind {
   // The template of a JobSet's Job is not.
   bool readable(const TypedObject& job) const override { return job_of(job).pod_template.spec != nullptr; }
   bool active(const TypedObject& job) const override { return job_of(job).status.active != 0; }
+  std::string pod_selector(const TypedObject& job) const override {
+    const std::string& own = job_of(job).pod_selector;
+    return own.empty() ? JobKind::pod_selector(job) : own;
+  }
+  std::string pod_selector(std::string_view, std::string_view uid) const override {
+    return std::string(kControllerUidLabel).append("=").append(uid);
+  }
   bool pods_ready(const TypedObject& object) const override {
     const Job& job = job_of(object);
     return int64_t{job.status.succeeded} + job.status.ready + job.status.uncounted_succeeded >= pods_of(job);

@@ -184,6 +184,18 @@ bool DescribedKind::active(const TypedObject& job) const {
   return job_of(job).active;
 }
 
+bool DescribedKind::on_hold(const TypedObject& job) const {
+  return job_of(job).on_hold;
+}
+
+std::string DescribedKind::pod_selector(const TypedObject& job) const {
+  return job_of(job).pod_selector;
+}
+
+std::string DescribedKind::pod_selector(std::string_view name, std::string_view) const {
+  return pod_selector_of_gone(kind_.pod_selector, name);
+}
+
 bool DescribedKind::pods_ready(const TypedObject& job) const {
   return job_of(job).pods_ready;
 }

@@ -45,6 +45,9 @@ class DescribedKind final : public JobKind {
   bool left_alone(const TypedObject& job) const override;
   bool works_while_deleted(const TypedObject& job) const override;
   bool active(const TypedObject& job) const override;
+  bool on_hold(const TypedObject& job) const override;
+  std::string pod_selector(const TypedObject& job) const override;
+  std::string pod_selector(std::string_view name, std::string_view uid) const override;
   bool pods_ready(const TypedObject& job) const override;
   std::optional<JobEnd> end(const TypedObject& job) const override;
   std::vector<ReclaimablePod> reclaimable_pods(const TypedObject& job) const override;

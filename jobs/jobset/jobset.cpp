@@ -63,6 +63,16 @@ bool waits_for_others(const JobSet& jobset, size_t index) {
   return (in_order && index > 0) || !jobset.replicated_jobs[index].depends_on.empty();
 }
 
+// As a whole: Jobs that have succeeded run again then, and need their quota.
+bool may_restart(const JobSet& jobset) {
+  if (!jobset.failure) return false;
+  const auto& rules = jobset.failure->rules;
+  const bool always = std::any_of(rules.begin(), rules.end(), [](const FailureRule& rule) {
+    return rule.action == FailureAction::kRestartJobSetAndIgnoreMaxRestarts;
+  });
+  return always || jobset.status.restarts_towards_max() < jobset.failure->max_restarts;
+}
+
 // A replicated job as it is stored, with a changed pod template. Lists are replaced by a
 // merge patch, so all of it is written.
 json whole(const ReplicatedJob& replicated, const json& pod_template_patch) {
@@ -98,6 +108,10 @@ class JobSetKind final : public JobKind {
     return std::any_of(statuses.begin(), statuses.end(),
                        [](const ReplicatedJobStatus& status) { return status.active > 0; });
   }
+  using JobKind::pod_selector;
+  std::string pod_selector(std::string_view, std::string_view uid) const override {
+    return std::string(kJobSetUidLabel).append("=").append(uid);
+  }
   // A JobSet counts Jobs, not pods. What may not start yet is not late.
   bool pods_ready(const TypedObject& object) const override {
     const JobSet& jobset = jobset_of(object);
@@ -129,6 +143,7 @@ class JobSetKind final : public JobKind {
   std::vector<ReclaimablePod> reclaimable_pods(const TypedObject& object) const override {
     const JobSet& jobset = jobset_of(object);
     std::vector<ReclaimablePod> pods;
+    if (may_restart(jobset)) return pods;
     for (const ReplicatedJob& replicated : jobset.replicated_jobs) {
       const ReplicatedJobStatus* status = find_counts(jobset.status.replicated_jobs, replicated.name);
       if (status == nullptr || status->succeeded <= 0 || status->succeeded > replicated.replicas) continue;

@@ -64,6 +64,11 @@ void cut(SharedText& text) {
   if (text.text().size() > kLongestName) text = SharedText(text.text().substr(0, kLongestName));
 }
 
+// A selector of which a part is left means something else.
+void drop_if_long(std::string& selector) {
+  if (selector.size() > kLongestName) drop(selector);
+}
+
 void cut(std::optional<Barrier>& barrier) {
   if (!barrier) return;
   cut(barrier->config_map);
@@ -74,7 +79,9 @@ void shorten(ObjectMeta& meta) {
   size_t room = meta.controller ? kMostBytesOfKeysOfAPart : kMostBytesOfKeys;
   keep_read(meta.labels, room);
   keep_read(meta.annotations, room);
-  drop(meta.finalizers);
+  // Whether its deletion waits for its pods is asked when quota is released.
+  std::erase_if(meta.finalizers, [](const SharedText& finalizer) { return finalizer.text() != "foregroundDeletion"; });
+  meta.finalizers.shrink_to_fit();
   if (!meta.controller) return;
   cut(meta.controller->api_version);
   cut(meta.controller->kind);
@@ -133,6 +140,7 @@ TypedObject kept_job(const JobPtr& job, const ReconcilerSettings& settings) {
   if (extent == Extent::kWhole) return job;
   auto kept = copy_of(job);
   cut(kept->managed_by);
+  drop_if_long(kept->pod_selector);
   cut(kept->barrier);
   if (!kept->barrier) {
     drop(kept->status.completed_indexes);
@@ -199,6 +207,7 @@ TypedObject kept_described(const DescribedJobPtr& job, const RuleSettings& setti
   if (extent == Extent::kWhole) return job;
   auto kept = copy_of(job);
   cut(kept->managed_by);
+  drop_if_long(kept->pod_selector);
   cut(kept->priority_class);
   cut(kept->unreadable);
   cut(kept->awaited);

@@ -132,9 +132,9 @@ struct Measure {
   // --- By kind, without metadata and without what is shared ---
 
   static size_t heap(const Job& job) {
-    return heap(job.managed_by) + (job.barrier ? heap(*job.barrier) : 0) + heap(job.pod_template.metadata_text) +
-           heap(job.tolerations_text) + heap(job.scheduling_gates_text) + heap(job.status.completed_indexes) +
-           heap(job.status.failed_indexes) + heap(job.status.conditions);
+    return heap(job.managed_by) + heap(job.pod_selector) + (job.barrier ? heap(*job.barrier) : 0) +
+           heap(job.pod_template.metadata_text) + heap(job.tolerations_text) + heap(job.scheduling_gates_text) +
+           heap(job.status.completed_indexes) + heap(job.status.failed_indexes) + heap(job.status.conditions);
   }
 
   static size_t heap(const JobSet& jobset) {
@@ -148,7 +148,8 @@ struct Measure {
 
   static size_t heap(const DescribedJob& job) {
     return heap(job.managed_by) + heap(job.priority_class) + heap(job.pod_sets) + heap(job.unreadable) +
-           heap(job.lists) + (job.end ? heap(job.end->message) : 0) + heap(job.kept) + heap(job.awaited);
+           heap(job.lists) + (job.end ? heap(job.end->message) : 0) + heap(job.kept) + heap(job.awaited) +
+           heap(job.pod_selector);
   }
 
   static size_t heap(const Workload& workload) {

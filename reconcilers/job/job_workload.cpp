@@ -4,12 +4,15 @@
 #include <nlohmann/json.hpp>
 
 #include "api/kinds/kind_description.h"
+#include "api/kinds/on_hold.h"
 #include "api/meta/constants.h"
 #include "api/workload_conditions.h"
+#include "jobs/pod_selector.h"
 #include "jobs/prebuilt_workload.h"
 #include "reconcilers/in_use.h"
 #include "reconcilers/job/job_workload_choice.h"
 #include "reconcilers/job/job_workload_context.h"
+#include "reconcilers/job/job_workload_deleted.h"
 #include "reconcilers/job/job_workload_make.h"
 #include "reconcilers/job/job_workload_owner.h"
 #include "reconcilers/job/job_workload_parts.h"
@@ -17,6 +20,8 @@
 #include "reconcilers/job/job_workload_standing.h"
 #include "reconcilers/workload/flavor_clock.h"
 #include "reconcilers/workload/job_workload_status.h"
+#include "reconcilers/workload/pods_left.h"
+#include "reconcilers/workload/workload_draft.h"
 #include "reconcilers/workload/workload_queues.h"
 #include "scheduler/eligibility.h"
 #include "state/scheduler_driver.h"
@@ -27,12 +32,6 @@ namespace {
 
 // A namespace or an owner that the watches have not shown yet.
 constexpr Duration kUndecidedInterval = std::chrono::seconds(5);
-// The finalizers of its Workloads must not block it: garbage collection follows the job's own deletion policy.
-void let_go(const JobContext& context, Plan& plan) {
-  for (const Workload* workload : context.state.workloads_of_owner(context.job.meta().uid)) {
-    drop_in_use_finalizer(kWorkloads, workload->meta, plan);
-  }
-}
 
 // --- A job without a Workload ---
 
@@ -140,9 +139,11 @@ Step follow_eviction(const JobContext& context, const Workload& workload, Plan& 
   if (evicted == nullptr || !evicted->is_true()) return Step::kContinue;
   if (advance_stop(context, &workload, evicted->message, plan) == Step::kDone) return Step::kDone;
   // Pods that run still need their quota.
-  if (!workload.has_quota_reserved() || has_pods(context)) return Step::kDone;
+  if (!workload.has_quota_reserved() || needs_quota(context, plan)) return Step::kDone;
   const Duration admitted_for = context.decisions.admitted_for(workload, context.now);
-  plan.writes.push_back(write_status(workload, released_status(workload, *evicted, admitted_for, context.stamp())));
+  Write write = write_status(workload, released_status(workload, *evicted, admitted_for, context.stamp()));
+  if (auto overstay = overstay_event(context)) write.events.push_back(*std::move(overstay));
+  plan.writes.push_back(std::move(write));
   return Step::kDone;
 }
 
@@ -177,15 +178,57 @@ Step let_go_finished(const JobContext& context, const Workload& workload, Plan& 
 
 Step stop_with_deleted(const JobContext& context, const Workload& workload, Plan& plan) {
   if (!workload.meta.deleting) return Step::kContinue;
-  if (advance_stop(context, &workload, "Workload is deleted", plan) == Step::kContinue)
-    drop_in_use_finalizer(kWorkloads, workload.meta, plan);
+  if (advance_stop(context, &workload, "Workload is deleted", plan) == Step::kDone) return Step::kDone;
+  // The finalizer keeps its quota while pods end.
+  const bool in_use = workload.has_quota_reserved() && !context.job.end() && needs_quota(context, plan);
+  if (!in_use) drop_in_use_finalizer(kWorkloads, workload.meta, plan);
+  return Step::kDone;
+}
+
+// Its controller does nothing for it until a user repairs it: it needs no quota, and gets none.
+Step follow_hold(const JobContext& context, const Workload& workload, Plan& plan) {
+  constexpr const char* kWhy = "Job is on hold";
+  WorkloadDraft draft(workload, context);
+  if (!context.job.on_hold()) {
+    if (!is_on_hold(workload)) return Step::kContinue;
+    draft.set(kQuotaReservedCondition, false, kPendingEvaluationReason,
+              "Workload no longer on hold; waiting for quota reservation");
+    draft.sync_admitted();
+  } else {
+    if (advance_stop(context, &workload, kWhy, plan) == Step::kDone || is_on_hold(workload)) return Step::kDone;
+    if (workload.has_quota_reserved() && needs_quota(context, plan)) return Step::kDone;
+    draft.release(kOnHoldReason, kWhy);
+  }
+  draft.write_into(plan);
+  return Step::kDone;
+}
+
+// The job can be orphaned at any moment after its start, and then only the Workload can say which pods are its.
+Step keep_selector(const JobContext& context, const Workload& workload, Plan& plan) {
+  const ObjectMeta& job = context.job.meta();
+  const std::string selector = context.job.pod_selector();
+  const std::string_view kept = workload.meta.annotation(jobs::kPodSelectorAnnotation);
+  if (!workload.has_quota_reserved() || selector.empty() || selector == kept ||
+      selector.size() > jobs::kLongestPodSelector)
+    return Step::kContinue;
+  if (kept.empty() && selector == context.job.kind().pod_selector(job.name, job.uid)) return Step::kContinue;
+  plan.writes.push_back(
+      patch_workload(workload, Verb::kPatch,
+                     {{"metadata", {{"annotations", {{std::string(jobs::kPodSelectorAnnotation), selector}}}}}}));
   return Step::kDone;
 }
 
 Step follow_end(const JobContext& context, const Workload& workload, Plan& plan) {
   const auto job_end = context.job.end();
   if (!job_end) return Step::kContinue;
-  tell_end(context, workload, *job_end, plan);
+  if (!workload.has_quota_reserved() || !has_left_pods(context, plan)) {
+    tell_end(context, workload, *job_end, plan);
+  } else if (plan.writes.empty()) {
+    plan.events.push_back(context.event(kWarningEvent, "PodsLeft",
+                                        "The " + std::string(context.job.type().kind) +
+                                            " has ended, and pods of it still run and keep its quota; delete them, or "
+                                            "have them deleted at the end (as with cleanPodPolicy: Running)"));
+  }
   return Step::kDone;
 }
 
@@ -213,8 +256,8 @@ Step stop_unadmitted(const JobContext& context, const Workload& workload, Plan& 
 }
 
 constexpr Step (*kStepsWithWorkload[])(const JobContext&, const Workload&, Plan&) = {
-    let_go_finished, stop_with_deleted, follow_end,    tell_reclaimable,
-    tell_ready,      follow_eviction,   start_or_wait, stop_unadmitted};
+    let_go_finished, stop_with_deleted, follow_hold,   follow_end,    tell_reclaimable,
+    tell_ready,      follow_eviction,   keep_selector, start_or_wait, stop_unadmitted};
 
 // --- The pass ---
 
@@ -234,14 +277,6 @@ void withdraw(const JobContext& context, Plan& plan) {
 }
 
 using JobStep = Step (*)(const JobContext&, Plan&);
-
-Step let_go_when_deleted(const JobContext& context, Plan& plan) {
-  if (!context.job.meta().deleting) return Step::kContinue;
-  const bool works =
-      context.job.works_while_deleted() && context.queues().rules.enabled("DeferRayServiceFinalizationForRedisCleanup");
-  if (!works) let_go(context, plan);
-  return Step::kDone;
-}
 
 Step leave_alone(const JobContext& context, Plan&) {
   const jobs::QueuedJob& job = context.job;
@@ -275,14 +310,15 @@ Step follow_workload(const JobContext& context, Plan& plan) {
   return take_steps(kStepsWithWorkload, context, *choice.workload, plan);
 }
 
-constexpr JobStep kSteps[] = {let_go_when_deleted, leave_alone,         follow_standing,
-                              leave_never_run,     take_back_leftovers, follow_workload};
+constexpr JobStep kSteps[] = {give_back_when_deleted, leave_alone,         follow_standing,
+                              leave_never_run,        take_back_leftovers, follow_workload};
 
 Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;
   const auto job = find_job(key, context.state);
   if (!job || !context.queues().rules.frameworks.contains(job->kind().framework)) return plan;
   const JobContext job_context{context, *job};
+  wait_for_graces(job_context, plan);
   run_pass(kSteps, job_context, plan);
   return plan;
 }

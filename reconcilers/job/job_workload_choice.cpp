@@ -28,6 +28,11 @@ void update(const Workload& workload, json spec, std::vector<ObjectEvent> events
   plan.writes.push_back(std::move(write));
 }
 
+// The pods of a job that was just stopped need the quota until they have ended. Kueue gives it away at once.
+bool is_in_use(const JobContext& context, const Workload& workload, Plan& plan) {
+  return workload.has_quota_reserved() && !workload.finished() && !context.job.end() && needs_quota(context, plan);
+}
+
 // --- A Workload that the user has created ---
 
 // A Workload that a user, or a controller that muster does not know, has made for a job: no other job and no pod has
@@ -69,6 +74,12 @@ WorkloadChoice adopt_prebuilt(const JobContext& context, std::string_view name, 
   if (workload->finished() || workload->meta.deleting || is_equivalent(context, *workload) ||
       is_equivalent(context, with_container_defaults(*workload)))
     return {.workload = workload};
+  // A job that runs on it, and was changed, stops first.
+  const bool stops = workload->has_quota_reserved() && !context.job.end();
+  if (stops &&
+      advance_stop(context, workload, "The prebuilt workload is out of sync with its user job", plan) == Step::kDone)
+    return kWritten;
+  if (is_in_use(context, *workload, plan)) return kWritten;
   Write write = write_status(
       *workload, finished_status(*workload, kOutOfSyncReason, "The prebuilt workload is out of sync with its user job",
                                  context.stamp()));
@@ -160,7 +171,8 @@ WorkloadChoice follow_job(const JobContext& context, const Workload& workload, P
     patch["spec"] = to_json(*priority);
     tell("Updated workload priority class: " + path_of(workload.meta));
   }
-  if (patch.is_null()) return kWritten;
+  // A class that does not exist leaves the old one, and must not keep an end or an eviction from the Workload.
+  if (patch.is_null()) return {.workload = &workload};
   Write write = patch_workload(workload, Verb::kPatch, std::move(patch));
   write.events = std::move(events);
   plan.writes.push_back(std::move(write));
@@ -179,11 +191,6 @@ Step stop_without_match(const JobContext& context, const Workloads& others, Plan
   return advance_stop(context, like, note, plan);
 }
 
-// The pods of a job that was just stopped need the quota until they have ended. Kueue gives it away at once.
-bool is_in_use(const JobContext& context, const Workload& workload) {
-  return workload.has_quota_reserved() && !workload.finished() && !context.job.end() && has_pods(context);
-}
-
 WorkloadChoice keep_one_of(const JobContext& context, const Workloads& owned, Plan& plan) {
   Sorted sorted = sort(context, owned);
   const Workload* to_update = nullptr;
@@ -197,7 +204,7 @@ WorkloadChoice keep_one_of(const JobContext& context, const Workloads& owned, Pl
     }
   }
   for (const Workload* other : sorted.others) {
-    if (sorted.match != nullptr || !is_in_use(context, *other)) remove_workload(context, *other, plan);
+    if (sorted.match != nullptr || !is_in_use(context, *other, plan)) remove_workload(context, *other, plan);
   }
   if (!sorted.others.empty()) return kWritten;
   if (to_update != nullptr) return make_match(context, *to_update, plan);

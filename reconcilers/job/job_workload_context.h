@@ -2,6 +2,7 @@
 // writes.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "api/workload.h"
@@ -20,8 +21,21 @@ struct JobContext : ReconcileContext {
 };
 
 // Whether pods of the job run or end, and need its quota. A JobSet's status shows the state of its Jobs late; the Jobs
-// themselves have the current state.
+// themselves have the current state. Pods in their grace period count, and kDeadNodeBound longer: then their Node is
+// gone or unreachable.
 bool has_pods(const JobContext& context);
+// The same of the Jobs of a JobSet, or of a Job itself, alone.
+bool jobs_have_pods(const JobContext& context);
+// The same before quota is released. The status of a described kind counts no pods that end, and some that start: the
+// API server is asked for them, and while it has not answered the plan asks or waits, and the answer is true.
+bool needs_quota(const JobContext& context, Plan& plan);
+// Whether a job that has ended has left pods: Jobs of a JobSet that are yet to be deleted, and pods that the controller
+// of a described kind lets run.
+bool has_left_pods(const JobContext& context, Plan& plan);
+// Graces end without an event: asks for the time of the next end.
+void wait_for_graces(const JobContext& context, Plan& plan);
+// Pods that have not ended although they count no longer; nullopt: none.
+std::optional<ObjectEvent> overstay_event(const JobContext& context);
 
 // Merge patches that hold only for the version that was read.
 Write patch_job(const JobContext& context, Verb verb, nlohmann::json patch);

@@ -86,6 +86,8 @@ bool names_other_class(const JobContext& context, const Workload& workload) {
   const auto& source = workload.priority_class;
   if (!source && workload.has_quota_reserved()) return false;
   if (source && source->kind != kWorkloadPriorityClasses.kind) return false;
+  // While quota is reserved a class can only become another one.
+  if (workload.has_quota_reserved() && context.job.priority_class().empty()) return false;
   const std::string_view present = source ? std::string_view(source->name) : std::string_view();
   return present != context.job.priority_class();
 }

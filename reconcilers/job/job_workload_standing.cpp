@@ -187,11 +187,13 @@ void leave_queue(const JobContext& context, Plan& plan) {
   for (const Workload* workload : context.state.workloads_of_owner(context.job.meta().uid)) {
     if (workload->finished()) {
       drop_in_use_finalizer(kWorkloads, workload->meta, plan);
+    } else if (job_end && workload->has_quota_reserved() && has_left_pods(context, plan)) {
+      continue;
     } else if (job_end) {
       const std::string_view reason = job_end->success ? kSucceededReason : kFailedReason;
       plan.writes.push_back(
           write_status(*workload, finished_status(*workload, reason, job_end->message, context.stamp())));
-    } else if (context.job.suspended() && !has_pods(context)) {
+    } else if (context.job.suspended() && !needs_quota(context, plan)) {
       remove(context, *workload, plan);
     }
   }

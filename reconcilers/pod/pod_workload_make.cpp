@@ -110,6 +110,8 @@ void make_workload(const PodContext& context, Plan& plan) {
   // A namespace in deletion accepts no new objects, and the pods are deleted with it.
   const TypedObject* ns = context.job.state.find(kNamespaces, "", context.group.meta.ns);
   if (ns != nullptr && meta_of(*ns).deleting) return;
+  const std::vector<QueuedPodPtr>& pods = context.group.pods;
+  if (std::all_of(pods.begin(), pods.end(), [](const QueuedPodPtr& pod) { return pod->meta.deleting; })) return;
   if (!context.is_group()) {
     if (const auto priority = priority_or_wait(context, plan))
       create(context, name_of_workload(context.job), body_of_single(context, *priority), plan);

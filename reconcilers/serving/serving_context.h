@@ -21,6 +21,9 @@ struct ServingContext {
 // Deletes Workloads of groups that a LeaderWorkerSet has no more.
 void drop_surplus_workloads(const ServingContext& context, Plan& plan);
 
+// Releases the quota of a set without groups where no pod uses it.
+void release_unused(const ServingContext& context, Plan& plan);
+
 // Makes the Workloads that are missing, and brings the others in line with the set. A StatefulSet of zero replicas
 // keeps one, on hold.
 void keep_workloads(const ServingContext& context, Plan& plan);

@@ -39,13 +39,19 @@ Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   if (kind != &jobs::stateful_set && kind != &jobs::leader_worker_set) return plan;
   if (!kind->is_enabled(context.queues().rules)) return plan;
   const TypedObject* object = context.state.find(kind->type, key.ns, key.name);
-  // The deletion of the set also deletes its pods and its Workloads; waiting pods do not start.
-  if (object == nullptr || meta_of(*object).deleting) return plan;
+  if (object == nullptr) return plan;
   const DescribedJob& set = *std::get<DescribedJobPtr>(*object);
-  const jobs::ServingSet wanted = jobs::serving_set_of(set);
+  jobs::ServingSet wanted = jobs::serving_set_of(set);
+  if (set.meta.deleting) wanted.groups = 0;
   const jobs::QueuedJob job(*kind, *object);
   const JobContext job_context{context, job};
   const ServingContext serving{set, wanted, job_context};
+  // The deletion of the set also deletes its pods and its Workloads; waiting pods do not start. A finalizer of another
+  // owner can hold the set, and then quota that no pod uses is given back.
+  if (set.meta.deleting) {
+    release_unused(serving, plan);
+    return plan;
+  }
   drop_surplus_workloads(serving, plan);
   if (leave_unqueued(serving, plan) == Step::kDone) return plan;
   keep_workloads(serving, plan);

@@ -263,7 +263,10 @@ void keep_reservation(const ServingContext& context, const Workload& workload, P
         workload, released_status(workload, *evicted, context.job.decisions.admitted_for(workload, context.job.now),
                                   context.job.stamp())));
   } else if (context.wanted.groups == 0) {
-    release(context, workload, kOnHoldReason, "StatefulSet scaled to zero; workload on hold", plan);
+    release(context, workload, kOnHoldReason,
+            context.set.meta.deleting ? "The set is being deleted; workload on hold"
+                                      : "StatefulSet scaled to zero; workload on hold",
+            plan);
   } else {
     release(context, workload, kPendingEvaluationReason, "The set has another number of pods now", plan);
   }
@@ -305,6 +308,14 @@ void drop_surplus_workloads(const ServingContext& context, Plan& plan) {
                            .target = key_of(kWorkloads, workload->meta),
                            .body = with_version(workload->meta, {}),
                            .uid = workload->meta.uid});
+  }
+}
+
+void release_unused(const ServingContext& context, Plan& plan) {
+  const ObjectMeta& meta = context.set.meta;
+  for (const Workload* workload : context.job.state.workloads_of_serving_set(meta.ns, meta.uid)) {
+    const bool holds = workload->has_quota_reserved() && !workload->finished() && !workload->meta.deleting;
+    if (holds && is_ours(context, *workload)) keep_reservation(context, *workload, plan);
   }
 }
 

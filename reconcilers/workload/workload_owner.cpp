@@ -7,6 +7,7 @@
 #include "api/texts/workload_texts.h"
 #include "jobs/job_kind.h"
 #include "reconcilers/in_use.h"
+#include "reconcilers/workload/pods_left.h"
 #include "reconcilers/workload/workload_draft.h"
 
 namespace muster::reconcilers {
@@ -57,6 +58,16 @@ void delete_when_over(const Workload& workload, const QueueSettings& settings, N
                                                 "Deleted finished workload due to elapsed retention")}});
 }
 
+// The job is gone, and its pods can still be there: they end, or they were orphaned.
+Step keep_while_in_use(const Workload& workload, const ReconcileContext& context, Plan& plan) {
+  if (workload.finished() || !workload.has_quota_reserved()) return Step::kContinue;
+  const DeletedJob job = gone_job_of(workload);
+  if (workload.meta.controller && job.kind == nullptr) return Step::kContinue;
+  if (workload.evicted() || !workload.active) suspend_orphans(job, context, plan);
+  if (!plan.writes.empty()) return Step::kDone;
+  return has_pods_left(job, context, plan) ? Step::kDone : Step::kContinue;
+}
+
 }  // namespace
 
 Step reconcile_ownerless(const Workload& workload, const ReconcileContext& context, Plan& plan) {
@@ -65,13 +76,15 @@ Step reconcile_ownerless(const Workload& workload, const ReconcileContext& conte
   if (workload.of_pod_group() && rules.frameworks.contains("pod")) return Step::kContinue;
   const Owner owner = owner_of(workload, context.state, rules);
   if (owner == Owner::kThere) return Step::kContinue;
+  // Garbage collection ignores a Workload without an owner reference. It is an orphan only if it had an owner,
+  // whose uid is in its label.
+  const bool orphaned = owner == Owner::kNone && !workload.meta.label(kJobUidLabel).empty();
+  if (!workload.meta.deleting && !orphaned) return Step::kContinue;
+  if (keep_while_in_use(workload, context, plan) == Step::kDone) return Step::kDone;
   if (workload.meta.deleting) {
     drop_in_use_finalizer(kWorkloads, workload.meta, plan);
     return Step::kDone;
   }
-  // Garbage collection ignores a Workload without an owner reference. It is an orphan only if it had an owner,
-  // whose uid is in its label.
-  if (owner != Owner::kNone || workload.meta.label(kJobUidLabel).empty()) return Step::kContinue;
   if (workload.finished()) {
     drop_in_use_finalizer(kWorkloads, workload.meta, plan);
     return plan.writes.empty() ? Step::kContinue : Step::kDone;

@@ -8,8 +8,8 @@
 namespace muster::reconcilers {
 
 // Finishes a Workload that no other controller finishes: its owner is deleted while it is being deleted, or has
-// orphaned it (--cascade=orphan), which its label job-uid shows. A controller of integrations.externalFrameworks ends
-// its Workloads itself.
+// orphaned it (--cascade=orphan), which its label job-uid shows. While pods of that owner are left it keeps its quota
+// (reconcilers/workload/pods_left.h). A controller of integrations.externalFrameworks ends its Workloads itself.
 Step reconcile_ownerless(const Workload& workload, const ReconcileContext& context, Plan& plan);
 
 // Deletes a finished Workload, or the job of one that muster has deactivated, when its

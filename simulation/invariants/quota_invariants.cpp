@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "api/codec/json.h"
 #include "api/job.h"
 #include "api/meta/constants.h"
+#include "api/meta/time.h"
 #include "api/pods/queued_pod.h"
 #include "api/typed_object.h"
 #include "jobs/job_kind.h"
@@ -14,6 +16,7 @@ namespace {
 using std::chrono::seconds;
 
 constexpr Duration kQuotaGrace = seconds(30);
+constexpr Duration kDeadNode = std::chrono::minutes(5);
 
 const ResourceQuota* find_quota(const std::vector<ResourceGroup>& groups, const std::string& flavor,
                                 const std::string& resource) {
@@ -81,6 +84,7 @@ void QuotaInvariants::see_workload(const Change& change) {
   const std::optional<Holding> before =
       found == held_.end() ? std::nullopt : std::make_optional(std::move(found->second));
   if (found != held_.end()) held_.erase(found);
+  if (before && (change.removed || !workload->has_quota_reserved() || workload->finished())) check_pods_gone(*workload);
   if (change.removed || workload->finished()) return;
   if (!workload->has_quota_reserved() || !workload->status.admission) {
     if (before) check_release(*workload, *before);
@@ -121,6 +125,24 @@ void QuotaInvariants::check_release(const Workload& workload, const Holding& hel
   if (job->meta.uid == workload.meta.controller->uid && !job->meta.deleting && job->status.active > 0)
     violated_("Workload " + workload.meta.name + " gave back its quota while " + std::to_string(job->status.active) +
               " pods of its Job were active");
+}
+
+// Of a Job or JobSet, by the labels that their pods cannot lose: whatever became of it, its pods are gone, or their nodes
+// have not answered for minutes.
+void QuotaInvariants::check_pods_gone(const Workload& workload) {
+  const std::string_view uid = workload.meta.label(kJobUidLabel);
+  if (uid.empty()) return;
+  const std::string now = format_rfc3339(to_timestamp(timeline_.now().wall - kDeadNode));
+  for (const std::string_view label : {kControllerUidLabel, kJobSetUidLabel}) {
+    for (const ObjectPtr& pod : server_.list(kPods, {.labels = std::string(label).append("=").append(uid)})) {
+      const ObjectMeta meta = read_meta(*pod);
+      const std::string_view phase = string_at(*pod, {"status", "phase"});
+      const bool has_ended = phase == "Succeeded" || phase == "Failed";
+      const std::string_view deleted = string_at(*pod, {"metadata", "deletionTimestamp"});
+      if (has_ended || string_at(*pod, {"spec", "nodeName"}).empty() || (!deleted.empty() && deleted < now)) continue;
+      violated_("Workload " + workload.meta.name + " gave back its quota while pod " + meta.name + " had a node");
+    }
+  }
 }
 
 // The quota of a set that has no replicas, or others than before, goes without an eviction, but only without its pods.

@@ -4,7 +4,8 @@
 //                       and may borrow, and its tree of Cohorts no more than all in it have
 //   nothing twice       quota is never handed from one ClusterQueue to another, and given
 //                       back only by an eviction, at the end, or with the Workload
-//   no pods without     quota is not given back while the job is active, or while a pod of the group could run
+//   no pods without     quota is not given back while the job is active, or while a pod of the group could run; nor,
+//                       however the Workload of a Job or JobSet ends, while one of its pods has a node
 //
 // It looks at what the API server stores, and knows nothing of muster's ledger. A quota that
 // was changed counts on for half a minute: an admission may be on its way while the change
@@ -50,6 +51,7 @@ class QuotaInvariants {
   void see_node(const Change& change);
   void see_workload(const Change& change);
   void check_release(const Workload& workload, const Holding& held);
+  void check_pods_gone(const Workload& workload);
   void check_group_release(const Workload& workload, const Holding& held);
   void check_fits(const Workload& workload, const Holding& holding);
   // "ClusterQueue name" or "Cohort name".

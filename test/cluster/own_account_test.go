@@ -25,6 +25,12 @@ func childJob(namespace, owner, account string) string {
 		{"spec": {"serviceAccountName": %q, "restartPolicy": "Never", "containers": [{"name": "c", "image": "c"}]}}}}`, namespace, owner, account)
 }
 
+// plainJob is in no queue, and stays until its finalizer is removed.
+func plainJob(name string) string {
+	return fmt.Sprintf(`{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": %q, "finalizers": ["example.com/held"]}, "spec": {"suspend": true,
+		"template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "c"}]}}}}`, name)
+}
+
 func childService(namespace, address string) string {
 	return fmt.Sprintf(`{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "child", "namespace": %q, "ownerReferences": [
 		{"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "name": "gone", "uid": "gone", "controller": true}]},
@@ -73,6 +79,7 @@ func attacks(ns string) map[string]request {
 		"a Job in kube-system":            {"POST", jobs + "kube-system/jobs", childJob("kube-system", "JobSet", "clusterrole-aggregation-controller")},
 		"a Job of no JobSet":              {"POST", jobs + ns + "/jobs", childJob(ns, "Other", "default")},
 		"a Service with an address":       {"POST", core + "services", childService(ns, "")},
+		"a user's Job in no queue":        {"DELETE", jobs + ns + "/jobs/plain", "{}"},
 		"a claim of no JobSet":            {"POST", core + "persistentvolumeclaims", claimOf(ns, "")},
 		"a user's pod":                    {"PATCH", core + "pods/plain", `{"metadata":{"labels":{` + label + `}}}`},
 		"its status":                      {"PATCH", core + "pods/plain/status", `{"status":{"message":"m"}}`},
@@ -95,6 +102,13 @@ func TestATokenOfMusterMakesNobodyAnAdministrator(t *testing.T) {
 	ns := cluster.Namespace(t, nil)
 	must(t, createPod(harness.Context(t), cluster.Client, ns, "plain"))
 	must(t, createConfigMap(harness.Context(t), cluster.Client, ns, "mine-group-scheduling"))
+	for _, job := range []string{"plain", "going"} {
+		cluster.Kubectl(t, plainJob(job), "create", "-n", ns, "-f", "-")
+	}
+	cluster.Kubectl(t, "", "delete", "job", "going", "-n", ns, "--wait=false")
+	t.Cleanup(func() {
+		cluster.Kubectl(t, "", "patch", "job", "plain", "going", "-n", ns, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
+	})
 
 	muster := impersonate(t, cluster, "system:serviceaccount:muster-system:muster", "system:serviceaccounts", "system:authenticated")
 	harness.Eventually(t, 30*time.Second, "the policy acts", func() error {
@@ -110,10 +124,11 @@ func TestATokenOfMusterMakesNobodyAnAdministrator(t *testing.T) {
 	}
 	core := "/api/v1/namespaces/" + ns + "/"
 	for name, needed := range map[string]request{
-		"a gang's ConfigMap": {"POST", core + "configmaps", gangMap("a-group-scheduling", ns, `"muster.batch/group-scheduling": "true"`, "JobSet")},
-		"a JobSet's Job":     {"POST", "/apis/batch/v1/namespaces/" + ns + "/jobs", childJob(ns, "JobSet", "default")},
-		"its Service":        {"POST", core + "services", childService(ns, `"clusterIP": "None",`)},
-		"its claim":          {"POST", core + "persistentvolumeclaims", claimOf(ns, `"jobset.sigs.k8s.io/jobset-name": "a"`)},
+		"a gang's ConfigMap":        {"POST", core + "configmaps", gangMap("a-group-scheduling", ns, `"muster.batch/group-scheduling": "true"`, "JobSet")},
+		"a JobSet's Job":            {"POST", "/apis/batch/v1/namespaces/" + ns + "/jobs", childJob(ns, "JobSet", "default")},
+		"a Job that a user deleted": {"DELETE", "/apis/batch/v1/namespaces/" + ns + "/jobs/going", `{"propagationPolicy": "Foreground"}`},
+		"its Service":               {"POST", core + "services", childService(ns, `"clusterIP": "None",`)},
+		"its claim":                 {"POST", core + "persistentvolumeclaims", claimOf(ns, `"jobset.sigs.k8s.io/jobset-name": "a"`)},
 		"a kind that a configuration describes": {"PATCH", "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/muster",
 			secondRule("example.test", "jobs", "CREATE")},
 	} {

@@ -107,6 +107,7 @@ func (m rightsMode) live(t *testing.T, cluster *harness.Cluster, muster *harness
 	queueThatGoes(t, cluster, teams.Name("gone"))
 	m.jobs(t, cluster, teams)
 	m.jobSets(t, cluster, teams)
+	heldWhileDeleted(t, cluster, teams)
 	if m.groups {
 		m.gangs(t, cluster, teams.Namespace)
 	}
@@ -225,6 +226,41 @@ func (m rightsMode) jobSets(t *testing.T, cluster *harness.Cluster, teams *harne
 	harness.Set(claims, []any{claimPolicy("data", "Delete", nil)}, "spec", "volumeClaimPolicies")
 	cluster.CreateJobSet(t, teams.Namespace, claims)
 	awaitClaim(t, cluster, teams.Namespace, "data-claims")
+}
+
+// heldWhileDeleted: a Job and a JobSet that are being deleted and run on are stopped, which is a second deletion. Then
+// muster looks for pods that are left.
+func heldWhileDeleted(t *testing.T, cluster *harness.Cluster, teams *harness.Teams) {
+	teams.Queue("held", teams.Cpus("f=4"))
+	teams.Job("held", "held", 1, "1", func(job *batchv1.Job) { job.Finalizers = []string{heldFinalizer} })
+	teams.RunsWith("held", 1)
+	set := harness.JobSetOf("held", harness.ReplicatedJob{Name: "w", Template: harness.HollowPod(-1, 0)})
+	set.SetLabels(harness.Queue("held"))
+	set.SetFinalizers([]string{heldFinalizer})
+	cluster.CreateJobSet(t, teams.Namespace, set)
+	cluster.WaitForJobSet(t, teams.Namespace, "held", time.Minute, "is resumed", harness.FieldIs(false, "spec", "suspend"))
+	kinds := []string{"job", "jobset"}
+	for _, kind := range kinds {
+		teams.Kubectl("delete", kind, "held", "--wait=false")
+	}
+	// In the external mode no controller makes its Jobs.
+	teams.Kubectl("patch", "jobset", "held", "--subresource=status", "--type=merge", "-p",
+		`{"status":{"replicatedJobsStatus":[{"name":"w","ready":0,"succeeded":0,"failed":0,"active":1,"suspended":0}]}}`)
+	// Only a deletion in the foreground deletes what the JobSet owns while a finalizer holds it.
+	cluster.Kubectl(t, fmt.Sprintf(`{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "held", "namespace": %q, "finalizers": [%q],
+		"ownerReferences": [{"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "name": "held", "uid": %q, "blockOwnerDeletion": true}]}}`,
+		teams.Namespace, heldFinalizer, teams.Kubectl("get", "jobset", "held", "-o", "jsonpath={.metadata.uid}")), "create", "-f", "-")
+	teams.Change("held", map[string]any{"stopPolicy": "HoldAndDrain"})
+	harness.Eventually(t, time.Minute, "the pods of the Job are deleted, and what the JobSet owns is being deleted", func() error {
+		deleted := teams.Kubectl("get", "configmap", "held", "-o", "jsonpath={.metadata.deletionTimestamp}")
+		if pods := activePods(t, cluster, teams.Namespace, "held"); pods > 0 || deleted == "" {
+			return fmt.Errorf("%d pods, and the ConfigMap of the JobSet was deleted at %q", pods, deleted)
+		}
+		return nil
+	})
+	for _, kind := range append(kinds, "configmap") {
+		teams.Kubectl("patch", kind, "held", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
+	}
 }
 
 // gangs of a Job and of a JobSet start together. A ConfigMap of a namesake, which the garbage

@@ -130,24 +130,50 @@ fault(release-while-pods-run reconcilers/job/job_workload.cpp
   "an eviction gives quota back while pods run"
   [[if (advance_stop(context, &workload, evicted->message, plan) == Step::kDone) return Step::kDone;
   // Pods that run still need their quota.
-  if (!workload.has_quota_reserved() || has_pods(context)) return Step::kDone;]]
+  if (!workload.has_quota_reserved() || needs_quota(context, plan)) return Step::kDone;]]
   [[if (!FAULT && advance_stop(context, &workload, evicted->message, plan) == Step::kDone) return Step::kDone;
   // Pods that run still need their quota.
-  if (!workload.has_quota_reserved() || (has_pods(context) && !FAULT)) return Step::kDone;]])
+  if (!workload.has_quota_reserved() || (!FAULT && needs_quota(context, plan))) return Step::kDone;]])
 
 fault(eviction-without-release reconcilers/job/job_workload.cpp
   "an evicted Workload never gives its quota back"
   [[  const Duration admitted_for = context.decisions.admitted_for(workload, context.now);
-  plan.writes.push_back(write_status(workload, released_status(]]
+  Write write =]]
   [[  const Duration admitted_for = context.decisions.admitted_for(workload, context.now);
-  if (!FAULT) plan.writes.push_back(write_status(workload, released_status(]])
+  if (FAULT) return Step::kDone;
+  Write write =]])
 
 fault(end-is-not-told reconcilers/job/job_workload.cpp
   "the Workload of a Job that has ended does not finish"
-  [[  tell_end(context, workload, *job_end, plan);
-  return Step::kDone;]]
-  [[  if (!FAULT) tell_end(context, workload, *job_end, plan);
-  return Step::kDone;]])
+  [[  if (!workload.has_quota_reserved() || !has_left_pods(context, plan)) {
+    tell_end(]]
+  [[  if (!workload.has_quota_reserved() || !has_left_pods(context, plan)) {
+    if (!FAULT) tell_end(]])
+
+fault(graces-hold-no-quota reconcilers/job/job_workload_context.cpp
+  "pods in their grace period do not count"
+  [[return has_pods(context) || has_uncounted_pods(context, plan);]]
+  [[return FAULT ? context.job.active() : has_pods(context) || has_uncounted_pods(context, plan);]])
+
+fault(deleted-job-gives-back-early reconcilers/workload/pods_left.cpp
+  "a job that is deleted gives its quota back while its pods run"
+  [[  if (selection.labels.empty()) return false;]]
+  [[  if (selection.labels.empty() || FAULT) return false;]])
+
+fault(orphans-hold-no-quota reconcilers/workload/workload_owner.cpp
+  "the Workload of a job that is gone gives its quota back while pods are left"
+  [[return has_pods_left(job, context, plan) ? Step::kDone : Step::kContinue;]]
+  [[return !FAULT && has_pods_left(job, context, plan) ? Step::kDone : Step::kContinue;]])
+
+fault(deleted-workload-gives-back-early reconcilers/job/job_workload.cpp
+  "a Workload that is deleted lets its quota go while pods end"
+  [[if (!in_use) drop_in_use_finalizer(]]
+  [[if (!in_use || FAULT) drop_in_use_finalizer(]])
+
+fault(deleted-job-is-not-stopped reconcilers/job/job_workload_deleted.cpp
+  "a job that is being deleted is not stopped"
+  [[if (evicted != nullptr && evicted->is_true()) stop(]]
+  [[if (evicted != nullptr && evicted->is_true() && !FAULT) stop(]])
 
 fault(backoff-does-not-grow reconcilers/workload/backoff.cpp
   "every backoff is as short as the first"

@@ -9,6 +9,7 @@
 #include "api/kinds/serving_types.h"
 #include "test/faults/kinds_life.h"
 #include "test/faults/life_cluster.h"
+#include "test/faults/release_life.h"
 #include "test/scheduler/quota_history.h"
 #include "test/simulation/flavors/world.h"
 #include "test/simulation/queues.h"
@@ -20,7 +21,7 @@ using namespace std::chrono_literals;
 
 constexpr int kQuotaSteps = 40;
 
-constexpr std::string_view kNames[] = {"quota", "teams", "notReady", "gangs", "flavors", "kinds", "futile"};
+constexpr std::string_view kNames[] = {"quota", "teams", "notReady", "gangs", "flavors", "kinds", "futile", "release"};
 
 json with_labels(json job, const char* team, const char* priority) {
   job["metadata"]["labels"] = {{kQueueNameLabel, team}, {kPriorityClassLabel, priority}};
@@ -221,6 +222,8 @@ Outcome live(const Scene& scene) {
       return live_kinds(scene);
     case Life::kFutile:
       return live_futile(scene);
+    case Life::kRelease:
+      return live_release(scene);
   }
   return {};
 }

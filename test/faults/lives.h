@@ -20,9 +20,10 @@ enum class Life {
   kFlavors,   // flavors without nodes, under flavor fallback
   kKinds,     // operators' jobs, groups of pods, and sets that serve, are scaled and deleted (kinds_life.h)
   kFutile,    // a JobSet whose Jobs are refused, and a set whose pods all claim the one place of a group
+  kRelease,   // jobs that are deleted while they run, and whose pods go on (release_life.h)
 };
 inline constexpr std::array kLives = {Life::kQuota,   Life::kTeams, Life::kNotReady, Life::kGangs,
-                                      Life::kFlavors, Life::kKinds, Life::kFutile};
+                                      Life::kFlavors, Life::kKinds, Life::kFutile,   Life::kRelease};
 std::string_view to_text(Life life);
 
 // What a life is made from, and what shrinking takes away.

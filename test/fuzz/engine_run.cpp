@@ -144,6 +144,10 @@ class Life {
       return engine_.apply(
           engine::WriteFinished{command.id, static_cast<reconcilers::WriteOutcome>(1 + chance_.number(5))}, now_);
     engine::WriteFinished finished{command.id, reconcilers::WriteOutcome::kDone};
+    if (write.verb == reconcilers::Verb::kFindPods) {
+      if (chance_.one_in(2)) finished.outcome = reconcilers::WriteOutcome::kNotFound;
+      return engine_.apply(finished, now_);
+    }
     if (write.verb == reconcilers::Verb::kDelete) {
       if (store_.contains(write.target)) engine_.apply(engine::ObjectRemoved{stored(write.target)}, now_);
       store_.erase(write.target);

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 namespace job_kind_test {
@@ -129,6 +131,53 @@ TEST_CASE("a job without templates has none") {
     CHECK(kind->read_pod_templates(json{{"spec", nullptr}}).empty());
     CHECK(kind->read_pod_templates(json{{"spec", {{"template", "none"}, {"replicatedJobs", 1}}}}).empty());
   }
+}
+
+// Before quota is released the API server is asked for these pods. Where a job that is gone has no answer, its Workload
+// keeps that of the job (TEST_CASE "gone job: ...").
+TEST_CASE("job kinds: each says which pods its quota waits for") {
+  struct Row {
+    const char* kind;
+    const char* live;
+    const char* gone;
+  };
+  const Row rows[] = {
+      {"Job", "batch.kubernetes.io/controller-uid=u", "batch.kubernetes.io/controller-uid=u"},
+      {"JobSet", "jobset.sigs.k8s.io/jobset-uid=u", "jobset.sigs.k8s.io/jobset-uid=u"},
+      {"RayCluster", "ray.io/cluster=t", "ray.io/cluster=t"},
+      {"RayJob", "ray.io/cluster=c", ""},
+      {"RayService", "ray.io/cluster in (a,p)", ""},
+      {"MPIJob", "training.kubeflow.org/job-name=t,training.kubeflow.org/operator-name=mpi-operator", nullptr},
+      {"PyTorchJob", "training.kubeflow.org/job-name=t,training.kubeflow.org/operator-name=pytorchjob-controller",
+       nullptr},
+      {"TFJob", "training.kubeflow.org/job-name=t,training.kubeflow.org/operator-name=tfjob-controller", nullptr},
+      {"XGBoostJob", "training.kubeflow.org/job-name=t,training.kubeflow.org/operator-name=xgboostjob-controller",
+       nullptr},
+      {"PaddleJob", "training.kubeflow.org/job-name=t,training.kubeflow.org/operator-name=paddlejob-controller",
+       nullptr},
+      {"JAXJob", "training.kubeflow.org/job-name=t,training.kubeflow.org/operator-name=jaxjob-controller", nullptr},
+      {"TrainJob", "jobset.sigs.k8s.io/jobset-name=t", nullptr},
+      {"AppWrapper", "workload.codeflare.dev/appwrapper=t", nullptr},
+      {"SparkApplication", "sparkoperator.k8s.io/app-name=t", nullptr},
+  };
+  const json object = {{"metadata", {{"name", "t"}, {"uid", "u"}}},
+                       {"status",
+                        {{"rayClusterName", "c"},
+                         {"activeServiceStatus", {{"rayClusterName", "a"}}},
+                         {"pendingServiceStatus", {{"rayClusterName", "p"}}}}}};
+  for (const JobKind* kind : job_kinds()) {
+    CAPTURE(kind->type.kind);
+    // muster watches the pods of the others.
+    if (kind->has_own_reconciler()) continue;
+    const auto row =
+        std::find_if(std::begin(rows), std::end(rows), [&](const Row& each) { return each.kind == kind->type.kind; });
+    REQUIRE(row != std::end(rows));
+    CHECK(kind->pod_selector(read_object(kind->type, object)) == row->live);
+    CHECK(kind->pod_selector("t", "u") == (row->gone == nullptr ? row->live : row->gone));
+  }
+  json job = object;
+  job["spec"] = {{"manualSelector", true}, {"selector", {{"matchLabels", {{"app", "mine"}}}}}};
+  CHECK(batch_job.pod_selector(read_object(kJobs, job)) == "app=mine");
 }
 
 }  // namespace job_kind_test

@@ -39,6 +39,33 @@ TEST_CASE("pods that are too many to count are as many as can be") {
   }
 }
 
+TEST_CASE("a JobSet that can restart as a whole keeps the quota of its Jobs that have succeeded") {
+  struct Row {
+    const char* name;
+    json failure_policy;
+    json status;
+    bool releases;
+  };
+  const json ignoring = {{"action", "RestartJobSetAndIgnoreMaxRestarts"}};
+  const Row rows[] = {
+      {"no policy: it fails", json(), json::object(), true},
+      {"no restarts", {{"maxRestarts", 0}}, json::object(), true},
+      {"restarts left", {{"maxRestarts", 3}}, {{"restarts", 2}, {"restartsCountTowardsMax", 2}}, false},
+      {"none left", {{"maxRestarts", 3}}, {{"restarts", 3}, {"restartsCountTowardsMax", 3}}, true},
+      {"a rule that counts none", {{"maxRestarts", 0}, {"rules", json::array({ignoring})}}, json::object(), false},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.name);
+    json object = {{"metadata", {{"name", "train"}, {"uid", "u"}}},
+                   {"spec", {{"replicatedJobs", json::array({{{"name", "w"}, {"replicas", 3}}})}}},
+                   {"status", row.status}};
+    if (!row.failure_policy.is_null()) object["spec"]["failurePolicy"] = row.failure_policy;
+    object["status"]["replicatedJobsStatus"] = json::array({{{"name", "w"}, {"succeeded", 2}}});
+    const TypedObject typed = read_object(kJobSets, object);
+    CHECK(QueuedJob(jobset, typed).reclaimable_pods().empty() != row.releases);
+  }
+}
+
 TEST_CASE("indexes beyond the completions of a Job, as a smaller elastic Job can list them, release no quota") {
   struct Row {
     const char* completed;

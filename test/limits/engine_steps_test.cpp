@@ -117,6 +117,23 @@ TEST_CASE("largest objects: a JobSet of two billion Jobs") {
   });
 }
 
+TEST_CASE("largest objects: the Workload that a JobSet of two billion Jobs has left") {
+  check([](ServedEngine& served) {
+    const json conditions = json::array({{{"type", "QuotaReserved"}, {"status", "True"}, {"reason", "QuotaReserved"}},
+                                         {{"type", "Evicted"}, {"status", "True"}, {"reason", "Preempted"}}});
+    const json assignment = {{"name", "w"}, {"count", 2147483647}};
+    served.put(
+        kWorkloads, "jobset-set-12345",
+        {{"metadata", {{"labels", {{kJobUidLabel, "gone"}}}}},
+         {"spec",
+          {{"queueName", "q"},
+           {"podSets", json::array({{{"name", "w"}, {"count", 2147483647}, {"template", large_template(100)}}})}}},
+         {"status",
+          {{"admission", {{"clusterQueue", "cq"}, {"podSetAssignments", json::array({assignment})}}},
+           {"conditions", conditions}}}});
+  });
+}
+
 TEST_CASE("largest objects: a JobSet whose template is as large as an object can be") {
   check([](ServedEngine& served) {
     served.put(kJobSets, "set", jobset_of(json::array({replicated("w", 100000, large_template(kBytes))})));

@@ -41,8 +41,7 @@ struct Setting {
   std::string name;
   bool RightsOptions::*flag;
 };
-const Setting kSettings[] = {{"deletesDeactivated", &RightsOptions::deletes_deactivated},
-                             {"keepsPolicy", &RightsOptions::keeps_policy},
+const Setting kSettings[] = {{"keepsPolicy", &RightsOptions::keeps_policy},
                              {"patchesJobSetDefinition", &RightsOptions::patches_jobset_definition},
                              {"writesCohorts", &RightsOptions::writes_cohorts}};
 
@@ -57,15 +56,15 @@ Rights rights_of(const RightsOptions& options) {
 
 void check_mode(const json& tables, const std::string& mode, RightsOptions options) {
   // Every choice of the settings.
-  for (unsigned choice = 0; choice < 32; ++choice) {
+  for (unsigned choice = 0; choice < 16; ++choice) {
     Rights chosen;
     add_rights(tables.at("clusterRules").at(mode), chosen);
-    for (size_t i = 0; i < 4; ++i) {
+    for (size_t i = 0; i < std::size(kSettings); ++i) {
       const bool on = (choice >> i) % 2 == 1;
       options.*kSettings[i].flag = on;
       if (on) add_rights(tables.at("furtherRules").at(mode).at(kSettings[i].name), chosen);
     }
-    const bool queues_pods = choice >= 16;
+    const bool queues_pods = choice >= 8;
     if (queues_pods) {
       options.frameworks.insert("pod");
       add_rights(tables.at("furtherRules").at(mode).at("queuesPods"), chosen);

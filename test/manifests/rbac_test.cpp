@@ -75,12 +75,10 @@ const Rights kOnlyNative = {"list /services",
                             "watch /persistentvolumeclaims",
                             "create /persistentvolumeclaims",
                             "create batch/jobs",
-                            "delete batch/jobs",
-                            "delete jobset.x-k8s.io/jobsets",
                             "get apiextensions.k8s.io/customresourcedefinitions jobsets.jobset.x-k8s.io",
                             "get coordination.k8s.io/leases 6d4f6a47.jobset.x-k8s.io"};
 const Rights kOnlyExternal = {"patch apiextensions.k8s.io/customresourcedefinitions jobsets.jobset.x-k8s.io"};
-const Rights kOnlyGroups = {"list /pods",        "watch /pods",        "patch /pods/status", "list /configmaps",
+const Rights kOnlyGroups = {"watch /pods",       "patch /pods/status", "list /configmaps",
                             "watch /configmaps", "create /configmaps", "patch /configmaps",  "delete /configmaps"};
 
 }  // namespace
@@ -184,18 +182,13 @@ TEST_CASE("each mode has fewer rights than the one that is found out at start") 
   no_groups.group_scheduling = false;
   // Pods are watched for in-place restarts too.
   Rights without_groups = minus(rights_of(native()), kOnlyGroups);
-  without_groups.insert({"list /pods", "watch /pods"});
+  without_groups.insert("watch /pods");
   CHECK(rights_of(no_groups) == without_groups);
   no_groups = external();
   no_groups.group_scheduling = false;
   Rights less = minus(minus(rights_of(external()), kOnlyGroups), kOnlyExternal);
   less.erase("patch jobset.x-k8s.io/jobsets/status");
   CHECK(rights_of(no_groups) == less);
-
-  RightsOptions deletes = external();
-  deletes.deletes_deactivated = true;
-  CHECK(minus(rights_of(deletes), rights_of(external())) ==
-        Rights{"delete batch/jobs", "delete jobset.x-k8s.io/jobsets"});
 
   RightsOptions keeps;
   keeps.keeps_policy = true;
@@ -262,7 +255,6 @@ TEST_CASE("the configuration decides which rights muster needs") {
   CHECK(usual.external_jobsets);
   CHECK(usual.group_scheduling);
   CHECK(usual.patches_jobset_definition);
-  CHECK_FALSE(usual.deletes_deactivated);
   CHECK_FALSE(usual.writes_cohorts);
   CHECK(usual.secret == "kueue-webhook-server-cert");
   CHECK(usual.lease == kLeaseName);
@@ -277,7 +269,6 @@ TEST_CASE("the configuration decides which rights muster needs") {
   CHECK_FALSE(usual.keeps_policy);
   CHECK(rights(kueue + own + "unqueuedKinds: Warn\n").keeps_policy);
   CHECK(rights(kueue + "integrations: {externalFrameworks: [RayJob.v1.ray.io]}\n").keeps_policy);
-  CHECK(rights(kueue + "objectRetentionPolicies: {workloads: {afterDeactivatedByKueue: 1h}}\n").deletes_deactivated);
   CHECK(rights(kueue + "fairSharing: {preemptionStrategies: [LessThanOrEqualToFinalShare]}\n").writes_cohorts);
   CHECK(rights(kueue + "internalCertManagement: {enable: false}\n").secret.empty());
   CHECK(rights(kueue + "leaderElection: {leaderElect: false}\n").lease.empty());

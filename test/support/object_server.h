@@ -62,7 +62,7 @@ class ObjectServer {
 
   simulation::Answer carry_out(const reconcilers::Write& write);
   uint64_t version() const { return server_->version(); }
-  // "create jobs/x", "patch jobs/x", "status jobsets/x", "delete jobs/x".
+  // "create jobs/x", "patch jobs/x", "status jobsets/x", "delete jobs/x", "find pods/<selector>".
   static std::string text(const reconcilers::Write& write);
   static Texts texts(const reconcilers::Plan& plan);
 

@@ -36,6 +36,7 @@ void ReconciledCluster::concern(const TypedObject& object) {
 
 reconcilers::Plan ReconciledCluster::reconcile(const ObjectKey& key) const {
   reconcilers::Plan plan;
+  reconciled_ = key;
   for (const reconcilers::Reconciler* reconciler : reconcilers) {
     reconcilers::Plan part = reconciler->reconcile(key, context());
     if (part.again_at) plan.wake_at(*part.again_at);
@@ -47,7 +48,8 @@ reconcilers::Plan ReconciledCluster::reconcile(const ObjectKey& key) const {
 
 void ReconciledCluster::apply(const reconcilers::Write& write) {
   const simulation::Answer answer = carry_out(write);
-  const bool taken = answer.outcome == reconcilers::WriteOutcome::kAlreadyExists;
+  const bool taken = answer.outcome == reconcilers::WriteOutcome::kAlreadyExists ||
+                     write.verb == reconcilers::Verb::kFindPods;
   CHECK_MESSAGE((answer.done() || taken), text(write), ": ", answer.message);
 }
 
@@ -63,7 +65,12 @@ simulation::Answer ReconciledCluster::carry_out(const reconcilers::Write& write)
   if (answer.outcome == reconcilers::WriteOutcome::kAlreadyExists &&
       state.find(type, write.target.ns, write.target.name) == nullptr)
     state.note_taken(write.target, now().monotonic + std::chrono::seconds(30));
+  if (write.verb == reconcilers::Verb::kFindPods) {
+    state.note_pods(reconciled_, write.target.name, answer.done(), now().monotonic);
+    return answer;
+  }
   if (!answer.done()) return answer;
+  state.forget_no_pods(reconciled_);
   if (answer.object != nullptr)
     shown(type, *answer.object);
   else

@@ -54,6 +54,8 @@ class ReconciledCluster : public ObjectServer {
 
  private:
   void concern(const TypedObject& object);
+
+  mutable ObjectKey reconciled_{};  // the last one
 };
 
 }  // namespace muster::test

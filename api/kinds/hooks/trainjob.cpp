@@ -119,6 +119,12 @@ int32_t status_of(const json& kept, std::string_view name, const char* field) {
   return 0;
 }
 
+// Its JobSet starts pods that have ended again when it restarts, and how often it did is not known here.
+bool may_restart(const json& runtime) {
+  const json& failure = object_at(runtime, {"spec", "template", "spec", "failurePolicy"});
+  return int_at(failure, {"maxRestarts"}).value_or(0) > 0 || !array_at(failure, {"rules"}).empty();
+}
+
 void add_pod_set(const json& replicated, const json& runtime, const json& kept, DescribedJob& job) {
   const int32_t replicas = saturated_count(int_at(replicated, {"replicas"}).value_or(1));
   const int64_t pods = pods_of(replicated, runtime, object_at(kept, {"trainer"}));
@@ -126,7 +132,7 @@ void add_pod_set(const json& replicated, const json& runtime, const json& kept, 
   const json topology = {{"podIndexLabel", "batch.kubernetes.io/job-completion-index"},
                          {"subGroupIndexLabel", "jobset.sigs.k8s.io/job-index"},
                          {"subGroupCount", replicas}};
-  const int64_t done = status_of(kept, name, "succeeded");
+  const int64_t done = may_restart(runtime) ? 0 : status_of(kept, name, "succeeded");
   job.pod_sets.push_back({.name = name,
                           .count = saturated_count(pods * replicas),
                           .pod_template = read_pod_template(object_at(replicated, {"template", "spec", "template"})),

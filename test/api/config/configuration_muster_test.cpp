@@ -87,7 +87,7 @@ TEST_CASE("MusterConfiguration refuses what it does not know") {
       {"an unknown field", "suspendguard: enforce",
        "suspendguard: Forbidden: is no field of MusterConfiguration; the fields are suspendGuard, admitters, "
        "waiterImage, logFormat, certificateLifetime, jobSetFeatureGates, jobSetController, patchJobSetDefinition, "
-       "backoffLimitTimeout, backoffJitter, concurrentWrites, groupScheduling, webhookClientCAFile, "
+       "backoffLimitTimeout, longestGracePeriod, backoffJitter, concurrentWrites, groupScheduling, webhookClientCAFile, "
        "webhookClientNames, "
        "unqueuedKinds, aggregatedVisibility, dashboard"},
       {"a word that is none", "suspendGuard: maybe",
@@ -122,6 +122,8 @@ TEST_CASE("MusterConfiguration refuses what it does not know") {
        "certificateLifetime: Invalid value: \"1s\": must be at least 5s"},
       {"a limit that is over at once", "backoffLimitTimeout: 0s",
        "backoffLimitTimeout: Invalid value: \"0s\": must be longer than 0s; leave it out to have no such limit"},
+      {"a grace that is over at once", "longestGracePeriod: 0s",
+       "longestGracePeriod: Invalid value: \"0s\": must be longer than 0s; leave it out to have no such limit"},
       {"jitter in quotes", "backoffJitter: \"0.1\"",
        "backoffJitter: Invalid value: \"0.1\": must be a share from 0 to 1, as 0.1"},
       {"a number of writes in quotes", "concurrentWrites: \"64\"",

@@ -31,6 +31,7 @@ const std::map<std::string, Example>& examples() {
       {"jobSetController", {"native", {"native"}}},
       {"patchJobSetDefinition", {false, {"false"}}},
       {"backoffLimitTimeout", {"24h", {"24h"}}},
+      {"longestGracePeriod", {"10m", {"10m"}}},
       {"backoffJitter", {0.25, {"0.25"}}},
       {"concurrentWrites", {64, {"64"}}},
       {"groupScheduling", {false, {"false"}}},

@@ -199,6 +199,26 @@ TEST_CASE("kind descriptions: what is wrong is told with its place") {
   CHECK_FALSE(errors_of("text").empty());
 }
 
+TEST_CASE("kind descriptions: the labels of an object's pods are a text with values of the object") {
+  json row = train_row();
+  row["podSelector"] = "a={metadata.name},b in ({status.x},{status.y})";
+  const auto kind = read_kind_description(row);
+  REQUIRE(kind.ok());
+  const auto& parts = (*kind)->pod_selector;
+  CHECK(pod_selector_of(parts, {{"metadata", {{"name", "t"}}}, {"status", {{"x", "1"}}}}) == "a=t,b in (1,)");
+  CHECK(pod_selector_of(find_described_kind("ray.io", "RayJob")->pod_selector, {{"status", json::object()}}).empty());
+  // A name that is no value of a label is on no pod.
+  CHECK(pod_selector_of(parts, {{"metadata", {{"name", std::string(64, 'a')}}}}).empty());
+  CHECK(pod_selector_of(parts, {{"metadata", {{"name", "t,c=d"}}}}).empty());
+  CHECK(pod_selector_of_gone(parts, "t").empty());
+  CHECK(pod_selector_of_gone(find_described_kind("ray.io", "RayCluster")->pod_selector, "t") == "ray.io/cluster=t");
+  CHECK(pod_selector_of_gone({}, "t").empty());
+  for (const char* wrong : {"a={metadata.name", "a={}", "a={status.*.x}"}) {
+    row["podSelector"] = wrong;
+    CHECK(errors_of(row).find("podSelector") != std::string::npos);
+  }
+}
+
 TEST_CASE("kind descriptions: what a kind owns are its own pod sets") {
   const auto mpi = [](const char* pod_set) {
     json row = json::parse(find_described_kind("kubeflow.org", "MPIJob")->text);

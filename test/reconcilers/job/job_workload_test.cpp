@@ -415,6 +415,46 @@ TEST_CASE("a Workload without a priority class gets none while it holds quota, a
   CHECK(class_of_workload().is_null());
 }
 
+TEST_CASE("a job with quota whose priority class is missing or gone keeps the old one, and stops and ends as any other") {
+  for (const bool named : {true, false}) {
+    for (const bool ends : {true, false}) {
+      CAPTURE(named);
+      CAPTURE(ends);
+      JobCluster cluster;
+      cluster.put(kResourceFlavors, "f", json::object());
+      cluster.put(kWorkloadPriorityClasses, "high", {{"value", 7}});
+      json job = queued_job(3);
+      job["metadata"]["labels"]["kueue.x-k8s.io/priority-class"] = "high";
+      cluster.put(kJobs, "train", job);
+      cluster.settle(kTrain);
+      const std::string workload = cluster.names(kWorkloads).at(0);
+      cluster.edit(kWorkloads, workload, [](json& object) {
+        object["status"] = {{"admission", admission_of(3, {{"cpu", "f"}}, {{"cpu", "3"}})},
+                            {"conditions", json::array({condition("QuotaReserved", "QuotaReserved"),
+                                                        condition("Admitted", "Admitted")})}};
+      });
+      cluster.settle(kTrain);
+      cluster.edit(kJobs, "train", [&](json& object) {
+        json& labels = object["metadata"]["labels"];
+        labels["kueue.x-k8s.io/priority-class"] = "absent";
+        if (!named) labels.erase("kueue.x-k8s.io/priority-class");
+        if (ends) object["status"] = {{"conditions", json::array({condition("Complete", "Done", "all well")})}};
+      });
+      if (!ends) {
+        cluster.edit(kWorkloads, workload, [](json& object) {
+          object["status"]["conditions"].push_back(condition("Evicted", "Preempted", "room"));
+        });
+      }
+      cluster.settle(kTrain);
+      const json object = cluster.get(kWorkloads, workload);
+      // Without quota a class that is no longer named goes.
+      CHECK(object["spec"]["priority"] == (named || ends ? 7 : 0));
+      CHECK(cluster.condition_of(kWorkloads, workload, "Finished").starts_with("True") == ends);
+      CHECK(cluster.get(kJobs, "train")["spec"].value("suspend", false) == !ends);
+    }
+  }
+}
+
 TEST_CASE("a job waits for its priority class and is told which one") {
   JobCluster cluster;
   json job = queued_job(3);

@@ -114,6 +114,27 @@ TEST_CASE("prebuilt: what the pods of the job cost and the Workload leaves out d
   }
 }
 
+TEST_CASE("prebuilt: a job that runs and was changed stops first, and its quota waits for its pods") {
+  JobCluster cluster = cluster_with(written_workload());
+  cluster.edit(kWorkloads, "mine", [](json& workload) {
+    workload["status"] = {
+        {"admission", admission_of(1, {{"cpu", "f"}}, {{"cpu", "1"}})},
+        {"conditions", json::array({condition_at("2026-01-01T11:30:00Z", "QuotaReserved", "True", "QuotaReserved"),
+                                    condition_at("2026-01-01T11:30:00Z", "Admitted", "True", "Admitted")})}};
+  });
+  cluster.edit(kJobs, "train", [](json& job) {
+    job["spec"]["suspend"] = false;
+    job["spec"]["parallelism"] = job["spec"]["completions"] = 2;
+    job["status"]["active"] = 2;
+  });
+  cluster.settle(kJob);
+  CHECK(cluster.get(kJobs, "train")["spec"]["suspend"] == true);
+  CHECK_FALSE(cluster.state.workload("team-a", "mine")->finished());
+  cluster.stop_pods("train");
+  cluster.settle(kJob);
+  CHECK(cluster.condition_of(kWorkloads, "mine", "Finished") == "True OutOfSync");
+}
+
 TEST_CASE("prebuilt: one that another job controls is told on the job") {
   json taken = written_workload();
   taken["metadata"]["ownerReferences"][0]["name"] = "other";

@@ -137,6 +137,30 @@ TEST_CASE("serving sets: a pod that can be losing its gate holds the quota of a 
   CHECK(cluster.reserved() == "False OnHold");
 }
 
+TEST_CASE("serving sets: one that a finalizer holds in its deletion gives back the quota that no pod uses") {
+  for (const bool evicted : {false, true}) {
+    CAPTURE(evicted);
+    Cluster cluster;
+    cluster.admit_set_of_one();
+    cluster.settle_all();
+    cluster.run("srv-0");
+    cluster.edit(kStatefulSets, "srv", [](json& set) {
+      set["metadata"]["finalizers"] = {"example.com/held"};
+      set["metadata"]["deletionTimestamp"] = "2026-01-01T12:00:00Z";
+    });
+    if (evicted) {
+      cluster.edit(kWorkloads, kWorkload, [](json& workload) {
+        workload["status"]["conditions"].push_back(condition("Evicted", "Preempted"));
+      });
+    }
+    cluster.settle_all();
+    CHECK(cluster.reserved() == "True R");
+    cluster.vanish(kQueuedPods, "srv-0");
+    cluster.settle_all();
+    CHECK(cluster.reserved().starts_with("False"));
+  }
+}
+
 TEST_CASE("serving sets: pods that are too many wait, and a reservation of another size goes back when nobody runs") {
   Cluster cluster;
   cluster.admit_set_of_one();
