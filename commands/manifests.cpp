@@ -20,8 +20,8 @@ void add_manifests(CLI::App& app, ManifestsOptions& options) {
       ->type_name("FILE");
   command.add_option("--webhook-url", options.webhook_url, "Register this URL instead of the Service");
   command.add_option("--namespace", options.own_namespace, "Where muster runs; default: muster-system");
-  command.add_flag("!--no-v1beta1", options.serves_v1beta1,
-                   "Do not serve kueue.x-k8s.io/v1beta1, which costs every write");
+  command.add_flag("--serve-v1beta1,!--no-v1beta1", options.serves_v1beta1,
+                   "Serve kueue.x-k8s.io/v1beta1, as Kueue did before 0.20; it costs every write");
   command.add_option("--image", options.image, "Image of the Deployment");
   add_setting_flags(command, SettingFlags::kOfManifests, options.given);
 }

@@ -20,7 +20,7 @@ struct ManifestsOptions {
   std::string image;
   // As for `muster serve`; each changes what is printed, and is handed on to the Deployment.
   GivenSettings given;
-  bool serves_v1beta1 = true;
+  bool serves_v1beta1 = false;
 
   bool operator==(const ManifestsOptions&) const = default;
 };

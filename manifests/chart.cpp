@@ -25,6 +25,8 @@ constexpr std::array kModes = {Mode{"auto", true, true}, Mode{"native", true, fa
 
 ManifestOptions options_of(const Mode& mode, bool groups) {
   ManifestOptions options;
+  // The template decides (crds.v1beta1).
+  options.serves_v1beta1 = true;
   options.registration.own_namespace = kChartNamespace;
   options.registration.group_scheduling = groups;
   // As `muster manifests`: who runs JobSets is found out at start where the mode is auto.

@@ -15,7 +15,8 @@ namespace {
 using nlohmann::json;
 
 std::vector<DefinedKind> read_definitions() {
-  static const std::vector<json> documents = manifests(ManifestSet::kCrds, {});
+  // With the old version, which manifests can still be written in.
+  static const std::vector<json> documents = manifests(ManifestSet::kCrds, {.serves_v1beta1 = true});
   std::vector<DefinedKind> kinds;
   for (const json& document : documents) {
     DefinedKind kind;

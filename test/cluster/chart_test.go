@@ -114,7 +114,7 @@ func TestChartInstallsWhatTheManifestsDo(t *testing.T) {
 		manifests []string // that are compared; empty: all
 	}{
 		"as it is":              {},
-		"no v1beta1":            {values: "crds: {v1beta1: false}", flags: []string{"--no-v1beta1"}},
+		"v1beta1":               {values: "crds: {v1beta1: true}", flags: []string{"--serve-v1beta1"}},
 		"another image":         {values: "image: {repository: registry.example/muster, tag: v9}", flags: []string{"--image=registry.example/muster:v9"}},
 		"native":                {values: "configuration: {muster: {jobSetController: native}}", config: kueue("") + "jobSetController: native\n"},
 		"external":              {values: "configuration: {muster: {jobSetController: external}}", config: kueue("") + "jobSetController: external\n"},

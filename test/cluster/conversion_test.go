@@ -111,7 +111,7 @@ func changeConverter(t *testing.T, cluster *harness.Cluster, definition, patch s
 	must(t, err)
 }
 
-// store makes a version of a kind the one that is stored.
+// store makes a version of a kind the one that is stored. Both are served then, as by a Kueue before 0.20.
 func store(t *testing.T, cluster *harness.Cluster, resource, version string) {
 	t.Helper()
 	ctx, name := context.Background(), resource+".kueue.x-k8s.io"
@@ -123,6 +123,7 @@ func store(t *testing.T, cluster *harness.Cluster, resource, version string) {
 	for i, each := range versions {
 		stored := each.(map[string]any)["name"] == version
 		patch = append(patch, fmt.Sprintf(`{"op":"replace","path":"/spec/versions/%d/storage","value":%t}`, i, stored))
+		patch = append(patch, fmt.Sprintf(`{"op":"replace","path":"/spec/versions/%d/served","value":true}`, i))
 	}
 	_, err = cluster.Dynamic.Resource(definitions).Patch(ctx, name, types.JSONPatchType,
 		[]byte("["+strings.Join(patch, ",")+"]"), metav1.PatchOptions{})

@@ -343,6 +343,7 @@ func TestMigrationPageMovesThereAndBack(t *testing.T) {
 			t.Errorf("%s are stored as %s", plural, stored)
 		}
 	}
+	readsOldVersion(t, cluster)
 	// muster counts the quota of what Kueue admitted: 800m of 1 CPU are used, so 900m wait and 100m start.
 	small := realJob("small", 1, "true")
 	small.Labels = harness.Queue("main")
@@ -371,15 +372,21 @@ func TestMigrationPageMovesThereAndBack(t *testing.T) {
 	}
 	// Its webhooks and its conversion are asked again.
 	cluster.CreateJob(t, "default", harness.Job("after", nil))
-	old, err := inVersion(cluster, oldVersion, "workloads", "default").List(harness.Context(t), metav1.ListOptions{})
-	must(t, err)
-	if len(old.Items) < workloadCount(t)+5 {
-		t.Errorf("%d Workloads are read in the old version", len(old.Items))
-	}
+	readsOldVersion(t, cluster)
 	for _, kind := range []string{"mutatingwebhookconfiguration", "validatingwebhookconfiguration"} {
 		if names := cluster.Kubectl(t, "", "get", kind, "-o", "name"); strings.Contains(names, "/muster") || !strings.Contains(names, "/kueue-") {
 			t.Errorf("%s", names)
 		}
+	}
+}
+
+// readsOldVersion is what clients of v1beta1 do, with every Workload of the move.
+func readsOldVersion(t *testing.T, cluster *harness.Cluster) {
+	t.Helper()
+	old, err := inVersion(cluster, oldVersion, "workloads", "default").List(harness.Context(t), metav1.ListOptions{})
+	must(t, err)
+	if len(old.Items) < workloadCount(t)+5 {
+		t.Errorf("%d Workloads are read in the old version", len(old.Items))
 	}
 }
 

@@ -46,12 +46,12 @@ TEST_CASE("manifests command: options change what is printed") {
   CHECK(has(all.out, "image: registry.example/muster@sha256:00"));
   CHECK(has(all.out, "namespace: batch"));
   CHECK_FALSE(has(all.out, "namespace: muster-system"));
-  CHECK_FALSE(has(all.out, "served: false"));
 
   options = {};
   options.only = "crds";
-  options.serves_v1beta1 = false;
   CHECK(has(print(options).out, "served: false"));
+  options.serves_v1beta1 = true;
+  CHECK_FALSE(has(print(options).out, "served: false"));
 }
 
 TEST_CASE("manifests command: the flag of the visibility API brings what it needs and is handed on to the Deployment") {
@@ -129,14 +129,15 @@ TEST_CASE("manifests command: the tables of the chart are the same for all, so n
   CHECK(has(print(options).err, "--only chart prints what every installation by Helm has in common"));
 }
 
-TEST_CASE("manifests command: v1beta1 is served unless the flag says no") {
+TEST_CASE("manifests command: v1beta1 is served if the flag says so") {
   for (const bool wanted : {true, false}) {
     CLI::App app;
     ManifestsOptions options;
     add_manifests(app, options);
-    app.parse(wanted ? "manifests" : "manifests --no-v1beta1");
+    app.parse(wanted ? "manifests --serve-v1beta1" : "manifests --no-v1beta1");
     CHECK(options.serves_v1beta1 == wanted);
   }
+  CHECK_FALSE(ManifestsOptions{}.serves_v1beta1);
 }
 
 TEST_CASE("manifests command: what cannot be used ends with 2 and a reason") {

@@ -162,7 +162,7 @@ std::string section_of(const manifests::DefinedKind& kind) {
     if (version == stored) continue;
     const std::vector<Field> others = fields_of(*kind.version(version).schema);
     const std::string gone = only_in(others, fields), come = only_in(fields, others);
-    text += "\n`" + version + "` is served too, by conversion.";
+    text += "\n`" + version + "` can be served too (`--serve-v1beta1`, or the value `crds.v1beta1`), by conversion.";
     if (!gone.empty()) text += " Only there: " + gone + ".";
     if (!come.empty()) text += " Not there: " + come + ".";
     text += "\n";

@@ -68,7 +68,7 @@ std::set<std::string> verbs_on(const json& rules, const std::string& group, cons
 
 }  // namespace
 
-TEST_CASE("v1beta1 is served, or is not where nobody speaks it, and v1beta2 is stored") {
+TEST_CASE("v1beta1 is served where an option says so, and v1beta2 is stored") {
   for (const bool wanted : {true, false}) {
     for (const ManifestSet set : {ManifestSet::kCrds, ManifestSet::kAll}) {
       ManifestOptions options;

@@ -51,8 +51,8 @@ func (c *Cluster) applyCRDs(t testing.TB, binary, url string) {
 	kept := []*unstructured.Unstructured{}
 	foreign := c.foreignJobSetInstalled(t)
 	arguments := []string{"--only=crds", "--webhook-url", url}
-	if !servesV1beta1() {
-		arguments = append(arguments, "--no-v1beta1")
+	if servesV1beta1() {
+		arguments = append(arguments, "--serve-v1beta1")
 	}
 	for _, definition := range Documents(t, manifestsOf(t, binary, arguments...)) {
 		if !foreign || definition.GetName() != jobSetDefinition {
@@ -93,7 +93,7 @@ func (c *Cluster) webhookAddress(t testing.TB) string {
 	return parsed.Host
 }
 
-// servesV1beta1 is false in benchmarks that ask to go without that version.
+// servesV1beta1 is true, so that tests can use both versions, but in benchmarks that ask to go without the old one.
 func servesV1beta1() bool { return os.Getenv("MUSTER_BENCH_V1BETA1") != "false" }
 
 // Register applies the webhook configurations and waits until the API server

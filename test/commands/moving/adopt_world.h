@@ -90,7 +90,7 @@ inline json kueues_definition(json own) {
 class World {
  public:
   explicit World(bool jobset = false) {
-    for (json definition : manifests::manifests(manifests::ManifestSet::kCrds, {})) {
+    for (json definition : manifests::manifests(manifests::ManifestSet::kCrds, {.serves_v1beta1 = true})) {
       const std::string name = definition["metadata"]["name"];
       if (definition["spec"]["group"] == "kueue.x-k8s.io")
         cluster.put(kDefinitions + name, kueues_definition(definition));

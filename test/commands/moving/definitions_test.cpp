@@ -35,4 +35,13 @@ TEST_CASE("definitions: fields are added below properties and items, and nothing
   CHECK(missing_fields(merged_definition(live, own), own).empty());
 }
 
+TEST_CASE("definitions: a version that is served stays served") {
+  const auto serving = [](bool served) {
+    return json{
+        {"spec", {{"versions", {{{"name", "v1beta1"}, {"served", served}}, {{"name", "v1beta2"}, {"served", true}}}}}}};
+  };
+  for (const bool served : {true, false})
+    CHECK(merged_definition(serving(served), serving(!served))["spec"]["versions"][0]["served"] == served);
+}
+
 }  // namespace definitions_test
