@@ -92,6 +92,8 @@ enum class Gauge {
   kLocalResourceReservation,  // name, namespace, flavor, resource
   kLocalResourceUsage,        // the same
   kUnsupportedObjects,        // kind, what
+  kKeptBytes,                 // kind
+  kLargestNamespaceBytes,     // namespace
   kResourceSeconds,           // cluster_queue, namespace, flavor, resource; a counter that is read as gauges are
 };
 

@@ -62,6 +62,7 @@ std::optional<GaugeReadings> ServeProcess::read_gauges() {
       readings.gauges.insert(readings.gauges.end(), more.begin(), more.end());
     };
     add(engine.unsupported().gauges());
+    add(engine.state().kept_bytes().gauges());
     std::optional<MonotonicTime> until = leadership_->leads_until();
     if (until) until = std::min(*until, clock_.now().monotonic);
     add(engine.resource_seconds().read(engine.state(), until));

@@ -332,6 +332,7 @@ TypedObject ClusterState::replace(TypedObject& place, const TypedObject& object)
 // Sums over all objects, with or without this object.
 void ClusterState::count_in(const TypedObject& object) {
   note_prebuilt(object, true);
+  kept_bytes_.add(object);
   std::visit(Overloaded{
                  [&](const JobPtr& job) { gangs_.put(job); },
                  [&](const PodPtr& pod) { gangs_.put(pod); },
@@ -344,6 +345,7 @@ void ClusterState::count_in(const TypedObject& object) {
 
 void ClusterState::count_out(const TypedObject& object) {
   note_prebuilt(object, false);
+  kept_bytes_.remove(object);
   std::visit(Overloaded{
                  [&](const JobPtr& job) { gangs_.remove(*job); },
                  [&](const PodPtr& pod) { gangs_.remove(*pod); },

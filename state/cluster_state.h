@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/expiring_set.h"
 #include "state/gang_index.h"
+#include "state/kept_bytes.h"
 #include "state/object_index.h"
 #include "state/object_store.h"
 #include "state/queue_counts.h"
@@ -91,6 +92,8 @@ class ClusterState {
   // By name; the flavor or check need not exist.
   std::vector<const ClusterQueue*> cluster_queues_of_flavor(std::string_view flavor) const;
   std::vector<const ClusterQueue*> cluster_queues_of_check(std::string_view check) const;
+  // Memory that all objects take.
+  const KeptBytes& kept_bytes() const { return kept_bytes_; }
   // By kind, namespace and name.
   void for_each(const std::function<void(const TypedObject&)>& visit) const;
   // Of one kind, by namespace and name.
@@ -217,6 +220,7 @@ class ClusterState {
   std::map<ObjectKey, Rejection> rejections_;              // by owner
   WritePauses pauses_;
   GangIndex gangs_;
+  KeptBytes kept_bytes_;
   TemplatePool templates_;
   struct Search {
     int times = 0;  // with pods

@@ -75,6 +75,9 @@ constexpr GaugeFamily kFamilies[] = {
      "Quota that admitted Workloads use, by LocalQueue."},
     {Gauge::kUnsupportedObjects, "muster_unsupported_objects",
      "Objects that ask for what muster does not do, by kind and field or feature."},
+    {Gauge::kKeptBytes, "muster_kept_bytes", "Memory that watched objects take, estimated, by kind."},
+    {Gauge::kLargestNamespaceBytes, "muster_largest_namespace_bytes",
+     "The same of the objects of one namespace, the one that has most."},
     {Gauge::kResourceSeconds, "muster_resource_seconds_total",
      "Amounts of resources times seconds of admission, counted by this replica while it led; cpu in cores, memory in "
      "bytes.",
