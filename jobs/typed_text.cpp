@@ -248,6 +248,60 @@ bool same_members(const json& one, const json& other) {
          });
 }
 
+constexpr size_t kMostChanges = 10;
+constexpr size_t kLongestValue = 200;
+
+// Of a long list its names, if all its elements have one.
+std::string short_text(const json& value) {
+  json shown = value;
+  if (value.is_array() && !value.empty()) {
+    json names = json::array();
+    for (const json& element : value) {
+      const auto name = element.is_object() ? element.find("name") : element.end();
+      if (element.is_object() && name != element.end()) names.push_back(*name);
+    }
+    if (names.size() == value.size()) shown = std::move(names);
+  }
+  std::string text = muster::to_text(shown);
+  return text.size() <= kLongestValue ? text : "";
+}
+
+// Each pair of values is compared once, so the cost is that of one comparison of the whole.
+class Changes {
+ public:
+  explicit Changes(std::string_view detail) : detail_(detail) {}
+
+  void compare(std::string_view key, const json& before, const json& now, const FieldPath& path) {
+    if (found_.size() >= kMostChanges) return;
+    if (before.is_object() && now.is_object() && !is_resource_list(key)) {
+      compare_members(before, now, path);
+    } else if (before.is_array() && now.is_array() && before.size() == now.size()) {
+      for (size_t i = 0; i < now.size(); ++i) compare("", before[i], now[i], path.index(i));
+    } else if (!same_member(key, before, now)) {
+      found_.push_back({path, FieldErrorType::kInvalid, short_text(now), detail_});
+    }
+  }
+  FieldErrors take() { return std::move(found_); }
+
+ private:
+  void compare_members(const json& before, const json& now, const FieldPath& path) {
+    static const json nothing;
+    const auto at = [&](const std::string& key) {
+      return key.find_first_of("./") == std::string::npos ? path.child(key) : path.key(key);
+    };
+    for (const auto& [key, value] : now.items()) {
+      const auto old = before.find(key);
+      compare(key, old == before.end() ? nothing : *old, value, at(key));
+    }
+    for (const auto& [key, value] : before.items()) {
+      if (!now.contains(key)) compare(key, value, nothing, at(key));
+    }
+  }
+
+  std::string detail_;
+  FieldErrors found_;
+};
+
 }  // namespace
 
 std::string print_typed(const json& value, const TypedShape& shape) {
@@ -260,6 +314,12 @@ bool same_in_typed_api(const json& one, const json& other) {
   if (one.is_object() && other.is_object()) return same_members(one, other);
   if (!one.is_array() || !other.is_array()) return one == other || (is_empty(one) && is_empty(other));
   return std::equal(one.begin(), one.end(), other.begin(), other.end(), same_in_typed_api);
+}
+
+FieldErrors changes_in_typed_api(const json& before, const json& now, const FieldPath& path, std::string_view detail) {
+  Changes changes(detail);
+  changes.compare("", before, now, path);
+  return changes.take();
 }
 
 }  // namespace muster::jobs

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "api/meta/field_error.h"
+
 namespace muster::jobs {
 
 // An object's fields in order; fields that are not listed follow by their names.
@@ -31,5 +33,11 @@ std::string print_typed(const nlohmann::json& value, const TypedShape& shape);
 
 // Whether two values say the same. Quantities of resources are compared by value.
 bool same_in_typed_api(const nlohmann::json& one, const nlohmann::json& other);
+
+// The fields below `path` in which `now` differs from `before`, as errors with `detail`: as deep as both have members
+// or elements to compare. A list that became longer or shorter is one field, whose value is the names of its elements.
+// Long values are left out, and so is what follows the tenth field.
+FieldErrors changes_in_typed_api(const nlohmann::json& before, const nlohmann::json& now, const FieldPath& path,
+                                 std::string_view detail);
 
 }  // namespace muster::jobs

@@ -13,10 +13,10 @@
 
 namespace muster::validators {
 
-// The place of the rule in Kueue and JobSet, which selects the status code (api/review/admission_review.h): their
-// validating webhooks return 403 Forbidden, and a schema 422 Invalid. The API server checks the schema first, so 422
-// wins. A rule that only muster has returns 422 as well.
-enum class RuleOrigin { kWebhook, kSchema, kMuster };
+// The place of the rule in Kueue and JobSet, which selects the status code (api/review/admission_review.h): Kueue's
+// validating webhooks (kWebhook) return 403 Forbidden, and a schema 422 Invalid. The API server checks the schema
+// first, so 422 wins. JobSet's webhook (since 0.12) and a rule that only muster has return 422 as well.
+enum class RuleOrigin { kWebhook, kSchema, kJobSet, kMuster };
 
 struct Validator {
   std::string_view name;  // the file's name: "startup_policy_conflict"

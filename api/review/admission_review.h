@@ -57,8 +57,7 @@ class AdmissionResponse {
   static AdmissionResponse patched(const AdmissionRequest& request, const nlohmann::json& object);
   // Status 422 Invalid with every error as a cause. `errors` must not be empty.
   static AdmissionResponse denied(const AdmissionRequest& request, const FieldErrors& errors);
-  // The same with status 403 Forbidden, as the webhooks of Kueue and JobSet answer (controller-runtime's
-  // admission.Denied).
+  // The same with status 403 Forbidden, as the webhooks of Kueue answer (controller-runtime's admission.Denied).
   static AdmissionResponse forbidden(const AdmissionRequest& request, const FieldErrors& errors);
   // Another refusal: 403 Forbidden, 503 ServiceUnavailable, 400 BadRequest.
   static AdmissionResponse refused(const AdmissionRequest& request, int code, std::string_view reason,

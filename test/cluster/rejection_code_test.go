@@ -8,7 +8,9 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"muster.batch/test/cluster/harness"
 )
@@ -46,5 +48,34 @@ func TestRefusalsAreForbiddenOrInvalidAsInKueue(t *testing.T) {
 				return nil
 			})
 		})
+	}
+}
+
+// JobSet's webhook answers 422 to creations and to changes; muster's does where it has this role.
+func TestRefusedJobSetsAreInvalidAsInJobSet(t *testing.T) {
+	cluster := harness.Connect(t)
+	cluster.HollowNodes(t)
+	harness.StartMuster(t, "--jobset-controller", "native")
+	namespace := cluster.Namespace(t, nil)
+	jobSet := func(name string) *unstructured.Unstructured {
+		return harness.JobSetOf(name, harness.ReplicatedJob{Name: "w", Template: harness.HollowPod(-1, 0)})
+	}
+	cluster.CreateJobSet(t, namespace, jobSet("codes"))
+	jobSets := cluster.Dynamic.Resource(harness.JobSets).Namespace(namespace)
+	unknown := jobSet("unknown")
+	harness.Set(unknown, map[string]any{"operator": "Any", "targetReplicatedJobs": []any{"other"}}, "spec", "successPolicy")
+	_, created := jobSets.Create(harness.Context(t), unknown, metav1.CreateOptions{})
+	_, replaced := jobSets.Patch(harness.Context(t), "codes", types.JSONPatchType,
+		[]byte(`[{"op": "replace", "path": "/spec/replicatedJobs/0/replicas", "value": 7}]`), metav1.PatchOptions{})
+	for field, err := range map[string]error{
+		"spec.successPolicy.targetReplicatedJobs[0]": created, "spec.replicatedJobs[0].replicas": replaced} {
+		var status apierrors.APIStatus
+		if !apierrors.IsInvalid(err) || !errors.As(err, &status) {
+			t.Errorf("%s: %v", field, err)
+			continue
+		}
+		if causes := status.Status().Details.Causes; len(causes) != 1 || causes[0].Field != field {
+			t.Errorf("%s: the causes are %v", field, causes)
+		}
 	}
 }

@@ -89,4 +89,54 @@ TEST_CASE("a deep value is compared in one walk") {
   CHECK_FALSE(same_in_typed_api(one, other));
 }
 
+TEST_CASE("changed fields are named by their paths") {
+  const std::string many_lists = "[[0], [1], [2], [3], [4], [5], [6], [7], [8], [9], [10], [11]]";
+  struct Row {
+    std::string name;
+    std::string before, now;
+    std::vector<std::string> texts;
+  };
+  const std::string long_text(300, 'x');
+  const Row rows[] = {
+      {"nothing", R"({"a": ""})", "{}", {}},
+      {"a member", R"({"a": {"b": 1}})", R"({"a": {"b": 2}})", {"spec.a.b: Invalid value: 2: fixed"}},
+      {"a member that is new", "{}", R"({"a": {"b": 2}})", {R"(spec.a: Invalid value: {"b":2}: fixed)"}},
+      {"a member that is gone", R"({"a": 1})", "{}", {"spec.a: Invalid value: null: fixed"}},
+      {"a key of a map",
+       R"({"l": {"x.io/a": "1"}})",
+       R"({"l": {"x.io/a": "2"}})",
+       {R"(spec.l[x.io/a]: Invalid value: "2": fixed)"}},
+      {"an element",
+       R"({"a": [{"b": 1}, {"b": 2}]})",
+       R"({"a": [{"b": 1}, {"b": 3}]})",
+       {"spec.a[1].b: Invalid value: 3: fixed"}},
+      {"a longer list",
+       R"({"a": [{"name": "x"}]})",
+       R"({"a": [{"name": "x"}, {"name": "y"}]})",
+       {R"(spec.a: Invalid value: ["x","y"]: fixed)"}},
+      {"a shorter list without names", "[1, 2]", "[1]", {"spec: Invalid value: [1]: fixed"}},
+      {"amounts", R"({"limits": {"cpu": "1"}})", R"({"limits": {"cpu": "1000m"}})", {}},
+      {"other amounts",
+       R"({"limits": {"cpu": "1"}})",
+       R"({"limits": {"cpu": "2"}})",
+       {R"(spec.limits: Invalid value: {"cpu":"2"}: fixed)"}},
+      {"a long value", R"({"a": 1})", R"({"a": ")" + long_text + "\"}", {"spec.a: Invalid value: fixed"}},
+      {"two fields",
+       R"({"a": 1, "b": 1})",
+       R"({"a": 2, "b": 2})",
+       {"spec.a: Invalid value: 2: fixed", "spec.b: Invalid value: 2: fixed"}},
+  };
+  for (const Row& row : rows) {
+    INFO(row.name);
+    std::vector<std::string> texts;
+    for (const FieldError& error :
+         changes_in_typed_api(json::parse(row.before), json::parse(row.now), FieldPath("spec"), "fixed"))
+      texts.push_back(error.text());
+    CHECK(texts == row.texts);
+  }
+  CHECK(
+      changes_in_typed_api(json::parse(many_lists), json::parse("[0,1,2,3,4,5,6,7,8,9,10,11]"), FieldPath("a"), "fixed")
+          .size() == 10);
+}
+
 }  // namespace jobset_text_test

@@ -132,6 +132,14 @@ TEST_CASE("warnings come with an allowed request and do not distract from a refu
   CHECK(refused.warnings().empty());
 }
 
+TEST_CASE("every rule of JobSet's webhook and schema is 422, as JobSet answers") {
+  for (const Validator* validator : all_validators()) {
+    INFO(std::string(validator->name));
+    if (validator->native_jobsets) CHECK(validator->origin != RuleOrigin::kWebhook);
+    CHECK((validator->origin != RuleOrigin::kJobSet || validator->native_jobsets));
+  }
+}
+
 TEST_CASE("a refusal is 403 as from Kueue's webhook, and 422 where Kueue's schema or only muster has the rule") {
   const auto code = [](const char* kind, const char* resource, const char* spec) {
     AdmissionRequest request = request_for(kJobs, {{"spec", json::parse(spec)}});

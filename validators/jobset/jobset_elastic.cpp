@@ -65,6 +65,7 @@ extern const Validator rule = {
     .operations = {Operation::kUpdate},
     .check = check,
     .native_jobsets = true,
+    .origin = RuleOrigin::kJobSet,
 };
 
 }  // namespace muster::validators::jobset_elastic

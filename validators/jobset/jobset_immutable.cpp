@@ -4,13 +4,15 @@
 // outside of the templates. Rejected, for example:
 //
 //   replicas: 1 -> replicas: 2
+//
+// JobSet's webhook prints the whole list; here each error has the path and the new value of the field that changed.
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
 #include "api/config/feature_gates.h"
 #include "jobs/edit.h"
 #include "jobs/jobset/jobset_fields.h"
-#include "jobs/jobset/jobset_text.h"
+#include "jobs/typed_text.h"
 #include "validators/validator.h"
 
 namespace muster::validators::jobset_immutable {
@@ -69,11 +71,8 @@ FieldErrors check(const Review& review) {
   const json& object = review.request.object;
   FieldErrors errors;
   if (jobs::replicated_jobs_of(object) != jobs::replicated_jobs_of(old_object)) {
-    const json list = without_allowed_changes(review);
-    if (!jobs::same_in_typed_api(list, jobs::replicated_jobs_of(old_object))) {
-      errors.push_back({"spec.replicatedJobs", FieldErrorType::kInvalid, jobs::print_replicated_jobs_of(object, list),
-                        "field is immutable"});
-    }
+    errors = jobs::changes_in_typed_api(jobs::replicated_jobs_of(old_object), without_allowed_changes(review),
+                                        FieldPath("spec.replicatedJobs"), "field is immutable");
   }
   const json* manager = find_path(object, {"spec", "managedBy"});
   const json* old_manager = find_path(old_object, {"spec", "managedBy"});
@@ -92,6 +91,7 @@ extern const Validator rule = {
     .operations = {Operation::kUpdate},
     .check = check,
     .native_jobsets = true,
+    .origin = RuleOrigin::kJobSet,
 };
 
 }  // namespace muster::validators::jobset_immutable

@@ -34,6 +34,7 @@ extern const Validator rule = {
     .operations = {Operation::kCreate},
     .check = check,
     .native_jobsets = true,
+    .origin = RuleOrigin::kJobSet,
 };
 
 }  // namespace muster::validators::jobset_subdomain

@@ -37,6 +37,7 @@ extern const Validator rule = {
     .operations = {Operation::kCreate},
     .check = check,
     .native_jobsets = true,
+    .origin = RuleOrigin::kJobSet,
 };
 
 }  // namespace muster::validators::jobset_success_policy
