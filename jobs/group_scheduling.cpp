@@ -16,6 +16,10 @@ bool is_jobset(const JobKind& kind) {
   return &kind == &jobset;
 }
 
+// Between the name of a Job and the suffix of all ConfigMaps.
+constexpr std::string_view kSuffixOfJob = ".job";
+constexpr std::string_view kOldSuffixOfJob = "-job";
+
 bool ends_with_barrier_suffix(std::string_view name) {
   return name.ends_with(kGroupConfigMapSuffix);
 }
@@ -286,7 +290,27 @@ std::string group_token(std::string_view owner_uid, std::string_view restart_att
 }
 
 std::string group_config_map_name(const JobKind& kind, std::string_view job_name) {
-  return std::string(job_name).append(is_jobset(kind) ? "" : "-job").append(kGroupConfigMapSuffix);
+  return std::string(job_name).append(is_jobset(kind) ? "" : kSuffixOfJob).append(kGroupConfigMapSuffix);
+}
+
+std::vector<std::pair<const JobKind*, std::string>> owners_of_group_config_map(std::string_view config_map) {
+  std::vector<std::pair<const JobKind*, std::string>> owners;
+  if (!ends_with_barrier_suffix(config_map)) return owners;
+  config_map.remove_suffix(kGroupConfigMapSuffix.size());
+  const auto add = [&](const JobKind& kind, std::string_view suffix) {
+    if (config_map.size() > suffix.size() && config_map.ends_with(suffix))
+      owners.emplace_back(&kind, config_map.substr(0, config_map.size() - suffix.size()));
+  };
+  add(jobset, "");
+  add(batch_job, kSuffixOfJob);
+  add(batch_job, kOldSuffixOfJob);
+  return owners;
+}
+
+bool is_group_config_map_of(const JobKind& kind, std::string_view job_name, std::string_view config_map) {
+  const auto owners = owners_of_group_config_map(config_map);
+  return std::any_of(owners.begin(), owners.end(),
+                     [&](const auto& owner) { return owner.first == &kind && owner.second == job_name; });
 }
 
 GroupReading read_group_scheduling(const JobKind& kind, const json& job) {

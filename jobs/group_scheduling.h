@@ -12,7 +12,7 @@
 //                   muster.batch/group-scheduling-on-timeout: Suspend where that was asked
 //
 // The contract. The ConfigMap <name>-group-scheduling (JobSet) or
-// <name>-job-group-scheduling (Job) has two keys, which the waiter sees as files:
+// <name>.job-group-scheduling (Job) has two keys, which the waiter sees as files:
 //
 //   started   tokens of runs whose pods may all start, one per line
 //   expired   tokens of runs whose deadline passed first, one per line
@@ -40,6 +40,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "api/meta/constants.h"
@@ -67,8 +68,14 @@ std::string group_token(std::string_view owner_uid, std::string_view restart_att
 
 // All of their names end so.
 inline constexpr std::string_view kGroupConfigMapSuffix = "-group-scheduling";
-// "<name>-group-scheduling" of a JobSet, "<name>-job-group-scheduling" of a Job.
+// "<name>-group-scheduling" of a JobSet, "<name>.job-group-scheduling" of a Job. The name of a JobSet has no dot (its Jobs
+// would have no valid names), so these never meet.
 std::string group_config_map_name(const JobKind& kind, std::string_view job_name);
+// Whether this is the ConfigMap of this job's gang: its name is the one above, or "<name>-job-group-scheduling", which
+// gangs of Jobs got before and keep.
+bool is_group_config_map_of(const JobKind& kind, std::string_view job_name, std::string_view config_map);
+// The jobs whose ConfigMap can have this name, with the name of the job.
+std::vector<std::pair<const JobKind*, std::string>> owners_of_group_config_map(std::string_view config_map);
 
 // What one of the two places, spec field or annotations, says. Values that cannot be
 // used are absent here and in the errors of the reading.

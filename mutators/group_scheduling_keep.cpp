@@ -86,8 +86,9 @@ bool begins_run(const jobs::JobKind& kind, const json& old_object, const json& o
 bool has_own_barrier(const jobs::JobKind& kind, const json& object, const json& pod_template) {
   const std::optional<size_t> volume = jobs::find_barrier_volume(pod_template);
   if (!volume || !jobs::find_waiter(pod_template)) return false;
-  return string_at(array_at(pod_template, {"spec", "volumes"})[*volume], {"configMap", "name"}) ==
-         jobs::group_config_map_name(kind, string_at(object, {"metadata", "name"}));
+  return jobs::is_group_config_map_of(
+      kind, string_at(object, {"metadata", "name"}),
+      string_at(array_at(pod_template, {"spec", "volumes"})[*volume], {"configMap", "name"}));
 }
 
 std::optional<MutationError> keep(const Review& review, json& object) {

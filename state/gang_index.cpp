@@ -19,12 +19,12 @@ bool is_kind(const std::optional<OwnerReference>& owner, const ResourceType& typ
 // A Job that waits at its own barrier, inside a JobSet or not. Inside a gang JobSet it waits at the barrier of
 // the JobSet.
 bool has_own_barrier(const Job& job) {
-  return job.barrier && job.barrier->config_map == jobs::group_config_map_name(jobs::batch_job, job.meta.name);
+  return job.barrier && jobs::is_group_config_map_of(jobs::batch_job, job.meta.name, job.barrier->config_map);
 }
 
 bool waits_for_its_job(const Pod& pod) {
   return is_kind(pod.meta.controller, kJobs) &&
-         pod.barrier_config_map == jobs::group_config_map_name(jobs::batch_job, pod.meta.controller->name);
+         jobs::is_group_config_map_of(jobs::batch_job, pod.meta.controller->name, pod.barrier_config_map);
 }
 
 std::string make_token(std::string_view uid, std::string_view attempt, std::string_view epoch) {

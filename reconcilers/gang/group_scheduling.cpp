@@ -30,8 +30,7 @@ std::string timeout_text(const GangContext& g) {
   const std::string timeout = std::to_string(g.owner.barrier.timeout_seconds) + " s";
   if (g.taken) {
     return "the group was not released within " + timeout + ": its ConfigMap " + g.owner.barrier.config_map +
-           " could not be created, because an object that muster did not create has that name; remove or rename this "
-           "object";
+           " could not be created, because " + holder_of_name(g) + " has that name; remove or rename this object";
   }
   if (g.leaving && !g.progress.expired) {
     return "the group was not released within " + timeout + ": its ConfigMap " + g.owner.barrier.config_map +
@@ -98,6 +97,7 @@ Step keep_config_map(GangContext& g, Plan& plan) {
       return Step::kContinue;
     case Holder::kStranger:
       g.taken = true;
+      if (const auto& controller = present->meta.controller) g.holder = controller->kind + " " + controller->name;
       break;
     case Holder::kUsDeleted:
     case Holder::kStaleDeleted:
@@ -308,12 +308,8 @@ Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
 }
 
 void add_owners_of_name(const ConfigMap& config_map, std::vector<ObjectKey>& keys) {
-  const std::string& name = config_map.meta.name;
-  for (const jobs::JobKind* kind : {&jobs::jobset, &jobs::batch_job}) {
-    const std::string suffix = jobs::group_config_map_name(*kind, "");
-    if (name.size() > suffix.size() && name.ends_with(suffix))
-      keys.push_back({&kind->type, config_map.meta.ns, name.substr(0, name.size() - suffix.size())});
-  }
+  for (auto& [kind, name] : jobs::owners_of_group_config_map(config_map.meta.name))
+    keys.push_back({&kind->type, config_map.meta.ns, std::move(name)});
 }
 
 void requests_for(const state::ClusterState&, const TypedObject& object, std::vector<ObjectKey>& keys) {

@@ -17,8 +17,9 @@ constexpr Duration kMessageInterval = seconds(5);
 constexpr Duration kReasonsInterval = seconds(15);
 std::optional<Write> write_taken(const GangContext& g) {
   const std::string note = "the ConfigMap " + g.owner.barrier.config_map +
-                           " of this group cannot be created: an object that muster did not create has that name, and "
-                           "muster does not change it; remove or rename this object, or the group ends at its timeout";
+                           " of this group cannot be created: " + holder_of_name(g) +
+                           " has that name, and muster does not change it; remove or rename this object, or the group "
+                           "ends at its timeout";
   auto write = write_group_started(g.owner, false, kConfigMapNameConflict, note, g.now.wall);
   if (write) write->events.push_back(event_on(g.owner, kWarningEvent, kConfigMapNameConflict, note));
   return write;
@@ -61,6 +62,10 @@ bool last_run_started(const GangContext& g) {
 }
 
 }  // namespace
+
+std::string holder_of_name(const GangContext& g) {
+  return g.holder.empty() ? "an object that muster did not create" : "the ConfigMap of " + g.holder;
+}
 
 std::string count_of_pods(const GroupProgress& progress) {
   return std::to_string(progress.started) + " of " + std::to_string(progress.expected) + " pods have started";

@@ -18,6 +18,7 @@ struct GangContext : ReconcileContext {
   const state::Gang* gang;      // may be null
   const ConfigMap* config_map;  // ours, or null
   bool taken = false;           // another object has the name
+  std::string holder{};         // the owner of that object: "JobSet train"; empty: not known
   bool leaving = false;         // the name's ConfigMap is being deleted, and counts as gone
   GangDecisions ledger{};
   GroupProgress progress{};
@@ -25,6 +26,8 @@ struct GangContext : ReconcileContext {
   std::optional<TimePoint> deadline{};
 };
 
+// "an object that muster did not create", or "the ConfigMap of JobSet train".
+std::string holder_of_name(const GangContext& g);
 // "3 of 5 pods have started".
 std::string count_of_pods(const GroupProgress& progress);
 

@@ -125,6 +125,6 @@ func TestJobWithATimeoutAnnotationGetsTheBarrier(t *testing.T) {
 		cluster.Kubectl(t, manifest, "apply", "-n", namespace, "-f", "-")
 		stored := kubectlGet(t, cluster, namespace, "job", "gang")
 		template := stored.Object["spec"].(map[string]any)["template"].(map[string]any)
-		must(t, checkBarrier(template["spec"].(map[string]any), "gang-job-group-scheduling"))
+		must(t, checkBarrier(template["spec"].(map[string]any), "gang.job-group-scheduling"))
 	}
 }

@@ -197,16 +197,16 @@ func TestForeignConfigMapUnderTheGangsNameIsNeverTouched(t *testing.T) {
 	startGangMuster(t)
 	namespace := cluster.Namespace(t, nil)
 	// Somebody's file `started` must open nothing either.
-	decide(t, cluster, namespace, "gang-job-group-scheduling", map[string]string{"started": "yes"})
+	decide(t, cluster, namespace, "gang.job-group-scheduling", map[string]string{"started": "yes"})
 	job := realJob("gang", 1, "echo this must not run")
 	job.Annotations = map[string]string{harness.TimeoutAnnotation: "4"}
 	cluster.CreateJob(t, namespace, job)
 
 	cluster.WaitForJob(t, namespace, "gang", time.Minute, batchv1.JobFailed)
-	left, err := cluster.Client.CoreV1().ConfigMaps(namespace).Get(harness.Context(t), "gang-job-group-scheduling", metav1.GetOptions{})
+	left, err := cluster.Client.CoreV1().ConfigMaps(namespace).Get(harness.Context(t), "gang.job-group-scheduling", metav1.GetOptions{})
 	must(t, err)
 	if len(left.Data) != 1 || left.Data["started"] != "yes" || len(left.OwnerReferences) != 0 {
 		t.Errorf("it is now %+v", left)
 	}
-	cluster.WaitForEvent(t, namespace, "gang", "gang-job-group-scheduling")
+	cluster.WaitForEvent(t, namespace, "gang", "gang.job-group-scheduling")
 }

@@ -223,7 +223,7 @@ func TestRestrictedNamespaceRunsTheInjectedWaiter(t *testing.T) {
 	muster.Stop(t)
 
 	epoch := made.Spec.Template.Annotations[epochAnnotation]
-	decide(t, cluster, namespace, "gang-job-group-scheduling", map[string]string{"started": string(made.UID) + "/0/" + epoch})
+	decide(t, cluster, namespace, "gang.job-group-scheduling", map[string]string{"started": string(made.UID) + "/0/" + epoch})
 	for _, pod := range nudgeUntil(t, cluster, namespace, pods, barrierEnds["started"].reached) {
 		if code := harness.ExitCode(t, &pod, harness.BarrierContainer); code != 0 {
 			t.Errorf("the waiter of %s ended with %d", pod.Name, code)

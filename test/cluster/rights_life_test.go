@@ -266,7 +266,7 @@ func heldWhileDeleted(t *testing.T, cluster *harness.Cluster, teams *harness.Tea
 // gangs of a Job and of a JobSet start together. A ConfigMap of a namesake, which the garbage
 // collector cannot judge, stands in the way of one of them.
 func (m rightsMode) gangs(t *testing.T, cluster *harness.Cluster, namespace string) {
-	cluster.Kubectl(t, fmt.Sprintf(`{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "gang-job-group-scheduling",
+	cluster.Kubectl(t, fmt.Sprintf(`{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "gang.job-group-scheduling",
 		"namespace": %q, "labels": {"muster.batch/group-scheduling": "true"}, "ownerReferences": [{"apiVersion":
 		"jobset.x-k8s.io/v1alpha9", "kind": "JobSet", "name": "gone", "uid": "gone", "controller": true}]}}`, namespace), "create", "-f", "-")
 	job := hollowJob("gang", 2)

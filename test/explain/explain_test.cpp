@@ -337,7 +337,7 @@ TEST_CASE("explain: a gang outside of queues says how many have started and unti
   json job = ExplainCluster::job({{"metadata", {{"labels", nullptr}}}, {"spec", {{"suspend", false}}}});
   job["spec"]["template"]["spec"]["initContainers"] = {waiter};
   job["spec"]["template"]["spec"]["volumes"] = {
-      {{"name", kGroupVolume}, {"configMap", {{"name", "train-job-group-scheduling"}, {"optional", true}}}}};
+      {{"name", kGroupVolume}, {"configMap", {{"name", "train.job-group-scheduling"}, {"optional", true}}}}};
   job["spec"]["template"]["metadata"] = {{"labels", {{kGroupLabel, "true"}}},
                                          {"annotations", {{kGroupEpochAnnotation, "e"}}}};
   job["status"] = {{"active", 1}};

@@ -108,7 +108,7 @@ void add_jobs(std::vector<Stored>& all) {
                 {"status", parse(R"({"active": 1, "ready": 1, "succeeded": 1, "completedIndexes": "0,2-4",
                                      "startTime": "2026-11-22T10:00:00Z"})")}};
     job["metadata"]["annotations"] = {{kMinParallelismAnnotation, "1"}, {kGroupTimeoutAnnotation, "60"}};
-    job["spec"]["template"] = pod_template(std::string(name) + "-job-group-scheduling");
+    job["spec"]["template"] = pod_template(std::string(name) + ".job-group-scheduling");
     if (!runs) job["status"]["conditions"] = json::array({condition("Suspended", "True", "S")});
     all.push_back({&kJobs, object_of(kJobs, name, job)});
   }
@@ -192,7 +192,7 @@ void add_workloads(std::vector<Stored>& all, Chance& chance) {
       "priorityClassRef": {"group": "kueue.x-k8s.io", "kind": "WorkloadPriorityClass", "name": "high"},
       "maximumExecutionTimeSeconds": 100, "podSets": [{"name": "main", "count": 2, "minCount": 1}]})")}};
     workload["metadata"]["labels"] = {{kJobUidLabel, "uid-" + std::string(name)}};
-    workload["spec"]["podSets"][0]["template"] = pod_template(std::string(name) + "-job-group-scheduling");
+    workload["spec"]["podSets"][0]["template"] = pod_template(std::string(name) + ".job-group-scheduling");
     if (name == std::string("runs")) {
       workload["status"] = parse(R"({
         "admission": {"clusterQueue": "cluster", "podSetAssignments": [{"name": "main", "flavors": {"cpu": "default"},

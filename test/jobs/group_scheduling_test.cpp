@@ -182,8 +182,18 @@ TEST_CASE("a null field is no configuration") {
 
 TEST_CASE("names of a gang follow its owner") {
   CHECK(group_config_map_name(jobset, "my-jobset") == "my-jobset-group-scheduling");
-  CHECK(group_config_map_name(batch_job, "train") == "train-job-group-scheduling");
+  CHECK(group_config_map_name(batch_job, "train") == "train.job-group-scheduling");
   CHECK(group_token("u", "2", "e") == "u/2/e");
+}
+
+TEST_CASE("a ConfigMap's name is that of one gang, or of the gangs that had such names before") {
+  CHECK(is_group_config_map_of(jobset, "train", "train-group-scheduling"));
+  CHECK(is_group_config_map_of(batch_job, "train", "train.job-group-scheduling"));
+  CHECK(is_group_config_map_of(batch_job, "train", "train-job-group-scheduling"));
+  CHECK_FALSE(is_group_config_map_of(batch_job, "train", "train-group-scheduling"));
+  CHECK_FALSE(is_group_config_map_of(batch_job, "train", "train2.job-group-scheduling"));
+  CHECK_FALSE(is_group_config_map_of(batch_job, "", ".job-group-scheduling"));
+  CHECK_FALSE(is_group_config_map_of(jobset, "train", "train"));
 }
 
 struct WaiterRow {

@@ -300,11 +300,11 @@ TEST_CASE("a gang in no queue keeps its barrier, and a JobSet whose Jobs muster 
   pod_template["spec"]["initContainers"] =
       json::array({{{"name", kGroupInitContainer}, {"args", {"--timeout-seconds=60"}}}});
   pod_template["spec"]["volumes"] =
-      json::array({{{"name", kGroupVolume}, {"configMap", {{"name", "x-job-group-scheduling"}}}}});
+      json::array({{{"name", kGroupVolume}, {"configMap", {{"name", "x.job-group-scheduling"}}}}});
   const json job = {{"metadata", {{"name", "x"}, {"namespace", "team-a"}}}, {"spec", {{"template", pod_template}}}};
   const TypedObject kept = jobs::kept_of(read_object(kJobs, job), settings_of(true));
   REQUIRE(std::get<JobPtr>(kept)->barrier);
-  CHECK(std::get<JobPtr>(kept)->barrier->config_map == "x-job-group-scheduling");
+  CHECK(std::get<JobPtr>(kept)->barrier->config_map == "x.job-group-scheduling");
   CHECK(std::get<JobPtr>(kept)->barrier->timeout_seconds == 60);
 
   const json jobset = {

@@ -162,7 +162,7 @@ TEST_CASE("largest objects: a gang Job with gaps in its indexes wherever there c
                  {{"parallelism", 2147483647},
                   {"completions", 2147483647},
                   {"completionMode", "Indexed"},
-                  {"template", with_barrier(large_template(100), "job-job-group-scheduling")}}},
+                  {"template", with_barrier(large_template(100), "job.job-group-scheduling")}}},
                 {"status", {{"succeeded", 100000}, {"completedIndexes", every_other_index(kBytes)}}}});
   });
 }
@@ -238,20 +238,20 @@ TEST_CASE("largest objects: a gang's ConfigMap that is full of decisions") {
   check([](ServedEngine& served) {
     served.put(
         kJobs, "job",
-        {{"spec", {{"parallelism", 2}, {"template", with_barrier(large_template(100), "job-job-group-scheduling")}}}});
+        {{"spec", {{"parallelism", 2}, {"template", with_barrier(large_template(100), "job.job-group-scheduling")}}}});
     std::string lines;
     while (lines.size() < kBytes / 3) lines += "job-uid/0/epoch-" + std::to_string(lines.size()) + "\n";
     std::string deadlines;
     while (deadlines.size() < kBytes / 3)
       deadlines += "job-uid/0/e" + std::to_string(deadlines.size()) + " 2026-01-01T12:00:00Z\n";
-    served.put(kConfigMaps, "job-job-group-scheduling",
+    served.put(kConfigMaps, "job.job-group-scheduling",
                {{"metadata", {{"ownerReferences", controlled_by(kJobs, "job", "job-uid")}}},
                 {"data", {{"started", lines}, {"expired", lines}, {"deadlines", deadlines}}}});
     served.put(kJobs, "job",
                {{"spec",
                  {{"suspend", true},
                   {"parallelism", 2},
-                  {"template", with_barrier(large_template(100), "job-job-group-scheduling")}}}});
+                  {"template", with_barrier(large_template(100), "job.job-group-scheduling")}}}});
   });
 }
 

@@ -77,7 +77,7 @@ TEST_CASE("without a list of targets every replicated job is one") {
 TEST_CASE("a Job with the annotation gets its barrier under a name of its own") {
   const json object = injected(create(gang_job()));
   CHECK(jobs::find_waiter(object["spec"]["template"]) == 0);
-  CHECK(object["spec"]["template"]["spec"]["volumes"][0]["configMap"]["name"] == "train-job-group-scheduling");
+  CHECK(object["spec"]["template"]["spec"]["volumes"][0]["configMap"]["name"] == "train.job-group-scheduling");
   CHECK(annotation(object["spec"]["template"], kGroupEpochAnnotation) == kUid);
 }
 
@@ -133,7 +133,7 @@ TEST_CASE("a generated name is settled before the ConfigMap takes it") {
   CHECK(name.size() == 11);
   CHECK(name.starts_with("train-"));
   CHECK(name.find_first_not_of("bcdfghjklmnpqrstvwxz2456789-train") == std::string::npos);
-  CHECK(first["spec"]["template"]["spec"]["volumes"][0]["configMap"]["name"] == name + "-job-group-scheduling");
+  CHECK(first["spec"]["template"]["spec"]["volumes"][0]["configMap"]["name"] == name + ".job-group-scheduling");
   CHECK(injected(create(object))["metadata"]["name"] == name);
   CHECK(injected(create(object, "another-uid"))["metadata"]["name"] != name);
 

@@ -88,7 +88,7 @@ TEST_CASE("edits of the barrier and of its epoch are undone") {
   json object = stored(true);
   json& pod_template = first_template(object);
   pod_template["spec"]["initContainers"][1]["image"] = "muster:newer";
-  pod_template["spec"]["volumes"][1]["configMap"]["name"] = "other-job-group-scheduling";
+  pod_template["spec"]["volumes"][1]["configMap"]["name"] = "other.job-group-scheduling";
   pod_template["metadata"]["annotations"][std::string(kGroupEpochAnnotation)] = "forged";
   CHECK(updated(stored(true), object) == stored(true));
 }

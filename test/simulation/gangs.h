@@ -17,7 +17,7 @@
 namespace muster::test {
 
 inline const ObjectKey kTrain{&kJobSets, "default", "train"};
-inline const ObjectKey kJobMap{&kConfigMaps, "default", "train-job-group-scheduling"};
+inline const ObjectKey kJobMap{&kConfigMaps, "default", "train.job-group-scheduling"};
 inline const ObjectKey kJobSetMap{&kConfigMaps, "default", "train-group-scheduling"};
 
 // Runs for ever unless something ends it.

@@ -60,7 +60,7 @@ TEST_CASE("a barrier stands in targets and in what a controller makes of them") 
   json job = gang_job("{}");
   job["spec"]["template"]["spec"] = {{"initContainers", {json::parse(kWaiterJson)}},
                                      {"volumes", {json::parse(R"({"name": "group-scheduling",
-                                   "configMap": {"name": "train-job-group-scheduling", "optional": true}})")}}};
+                                   "configMap": {"name": "train.job-group-scheduling", "optional": true}})")}}};
   CHECK(complaints("group_scheduling_reserved_names", job).empty());
 
   json stray = job;

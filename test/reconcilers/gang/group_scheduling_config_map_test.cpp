@@ -43,7 +43,7 @@ TEST_CASE("group: the ConfigMap is made before any pod exists and belongs to its
 TEST_CASE("group: a Job's ConfigMap bears its own suffix") {
   GangCluster cluster;
   cluster.make_own_job(1);
-  CHECK(cluster.settle() == Texts{"create configmaps/train-job-group-scheduling"});
+  CHECK(cluster.settle() == Texts{"create configmaps/train.job-group-scheduling"});
 }
 
 TEST_CASE("group: nothing is made for owners that need nothing") {
@@ -157,12 +157,15 @@ TEST_CASE("group: a ConfigMap of others is never touched and the deadline decide
   struct Row {
     const char* name;
     json map;  // null: without our label, so muster does not see it
+    const char* holder = "an object that muster did not create";
   };
   const Row rows[] = {
       {"somebody's, unlabelled", json()},
       {"labelled as ours but owned by nobody", {{"metadata", {{"name", kMap}, {"labels", {{kGroupLabel, "true"}}}}}}},
-      {"another kind's", owned_by("Deployment", "apps/v1", "train", "some-uid")},
-      {"that of another gang that is there", owned_by("Job", "batch/v1", "other", "other-uid")},
+      {"another kind's", owned_by("Deployment", "apps/v1", "train", "some-uid"),
+       "the ConfigMap of Deployment train"},
+      {"that of another gang that is there", owned_by("Job", "batch/v1", "other", "other-uid"),
+       "the ConfigMap of Job other"},
   };
   for (const Row& row : rows) {
     const std::string name = row.name;
@@ -179,6 +182,7 @@ TEST_CASE("group: a ConfigMap of others is never touched and the deadline decide
     cluster.start(cluster.make_pods());
     CHECK(cluster.settle() == Texts{"status jobsets/train"});
     CHECK(cluster.condition().starts_with("False ConfigMapNameConflict: the ConfigMap train-group-scheduling"));
+    CHECK(contains(cluster.condition(), row.holder + std::string(" has that name")));
     CHECK(cluster.count_events("ConfigMapNameConflict") == 1);
     CHECK(cluster.note_of("ConfigMapNameConflict").starts_with("Warning: the ConfigMap train-group-scheduling"));
 
@@ -190,11 +194,37 @@ TEST_CASE("group: a ConfigMap of others is never touched and the deadline decide
     cluster.pass(seconds(25));
     cluster.settle();
     CHECK(cluster.condition("Failed").starts_with("True GroupSchedulingTimeout: the group was not released"));
-    CHECK(cluster.condition("Failed").find("train-group-scheduling") != std::string::npos);
+    CHECK(contains(cluster.condition("Failed"), "train-group-scheduling could not be created, because " +
+                                                    std::string(row.holder) + " has that name"));
     CHECK(cluster.count_events("GroupSchedulingTimeout") == 1);
     CHECK(cluster.get(kConfigMaps, kMap) == before);
     CHECK(cluster.settle().empty());
   }
+}
+
+TEST_CASE("group: a gang with the name of before keeps its ConfigMap, and a JobSet that wants it is told whose it is") {
+  GangCluster cluster;
+  cluster.make_own_job(2);
+  cluster.patch(kJobs, "train", {{"spec", {{"template", waiting_template("train-job-group-scheduling", "epoch-1")}}}});
+  CHECK(cluster.settle() == Texts{"create configmaps/train-job-group-scheduling"});
+  cluster.start(cluster.make_pods());
+  cluster.settle();
+  CHECK(cluster.get(kConfigMaps, "train-job-group-scheduling")["data"]["started"] == cluster.line());
+
+  cluster.put(kJobSets, "train-job",
+              {{"metadata", {{"uid", "jobset-uid"}}},
+               {"spec",
+                {{"replicatedJobs",
+                  json::array({{{"name", "w"},
+                                {"replicas", 1},
+                                {"template",
+                                 {{"spec",
+                                   {{"parallelism", 1},
+                                    {"completions", 1},
+                                    {"template", waiting_template("train-job-group-scheduling", "e")}}}}}}})}}}});
+  const Plan plan = cluster.ReconciledCluster::reconcile({&kJobSets, kNs, "train-job"});
+  REQUIRE(plan.writes.size() == 1);
+  CHECK(contains(plan.writes[0].body.dump(), "the ConfigMap of Job train has that name"));
 }
 
 TEST_CASE("group: a name that was taken is tried again and the gang starts when it is free") {
@@ -265,7 +295,7 @@ TEST_CASE("group: a decision that somebody erased is restored for replaced membe
   cluster.start(pods);
   cluster.settle();
   cluster.pass_barrier(pods[0]);
-  cluster.patch(kConfigMaps, "train-job-group-scheduling", {{"data", {{"started", ""}}}});
+  cluster.patch(kConfigMaps, "train.job-group-scheduling", {{"data", {{"started", ""}}}});
   cluster.vanish(kPods, pods[1]);
   cluster.settle();
   CHECK(cluster.started() == cluster.line());
@@ -275,7 +305,7 @@ TEST_CASE("group: tokens of runs of which nothing is left are pruned when a new 
   GangCluster cluster;
   cluster.make_own_job(1);
   cluster.settle();
-  cluster.patch(kConfigMaps, "train-job-group-scheduling",
+  cluster.patch(kConfigMaps, "train.job-group-scheduling",
                 {{"data",
                   {{"started", "job-uid/0/epoch-0\n"},
                    {"expired", "job-uid/0/epoch-00\n"},
@@ -300,6 +330,8 @@ TEST_CASE("group: changes of a ConfigMap concern the owners that its name may be
     return texts;
   };
   CHECK(ask("train-group-scheduling") == "jobsets/team-a/train ");
+  CHECK(ask("train.job-group-scheduling") == "jobsets/team-a/train.job jobs/team-a/train ");
+  // The name that the gangs of Jobs had before.
   CHECK(ask("train-job-group-scheduling") == "jobsets/team-a/train-job jobs/team-a/train ");
   CHECK(ask("-group-scheduling").empty());
   CHECK(ask("something").empty());

@@ -140,7 +140,7 @@ TEST_CASE("group: the total follows elastic Jobs and a started run is never take
 TEST_CASE("group: a Job without pods to come is not decided") {
   GangCluster cluster;
   cluster.make_own_job(0);
-  CHECK(cluster.settle() == Texts{"create configmaps/train-job-group-scheduling"});
+  CHECK(cluster.settle() == Texts{"create configmaps/train.job-group-scheduling"});
   cluster.pass(seconds(2 * kTimeout));
   cluster.settle();
   CHECK(cluster.started().empty());

@@ -93,7 +93,7 @@ TEST_CASE("group: at the deadline the run is expired once and the Job fails by i
   CHECK(cluster.expired().empty());
   cluster.pass(seconds(1));
   const auto writes = cluster.settle();
-  CHECK(writes == Texts{"patch configmaps/train-job-group-scheduling", "status jobs/train", "status jobs/train"});
+  CHECK(writes == Texts{"patch configmaps/train.job-group-scheduling", "status jobs/train", "status jobs/train"});
   CHECK(cluster.expired() == cluster.line());
   CHECK(cluster.started().empty());
   const std::string who =
@@ -157,7 +157,7 @@ TEST_CASE("group: a run that was suspended at its deadline is tried again under 
   cluster.pass(seconds(1000));
   cluster.patch(
       kJobs, "train",
-      {{"spec", {{"suspend", false}, {"template", waiting_template("train-job-group-scheduling", "epoch-2", true)}}}});
+      {{"spec", {{"suspend", false}, {"template", waiting_template("train.job-group-scheduling", "epoch-2", true)}}}});
   cluster.settle();
   CHECK(contains(cluster.condition(), "False WaitingForPods: 0 of 3"));
   cluster.start(cluster.make_pods());

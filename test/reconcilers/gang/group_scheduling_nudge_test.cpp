@@ -68,7 +68,7 @@ TEST_CASE("nudge: waiting pods are nudged at once and again until their waiters 
 TEST_CASE("nudge: only waiting pods of the released run") {
   GangCluster cluster = released(2);
   cluster.epoch = "epoch-2";
-  cluster.patch(kJobs, "train", {{"spec", {{"template", waiting_template("train-job-group-scheduling", "epoch-2")}}}});
+  cluster.patch(kJobs, "train", {{"spec", {{"template", waiting_template("train.job-group-scheduling", "epoch-2")}}}});
   cluster.start(cluster.make_pod("train", 0, "y"));
   cluster.settle();
   CHECK(nudge_of(cluster, "train-0-y").empty());

@@ -105,10 +105,10 @@ class GangCluster : public ReconciledCluster {
           {{"completionMode", "Indexed"},
            {"parallelism", pods},
            {"completions", pods},
-           {"template", waiting_template("train-job-group-scheduling", epoch, suspend_on_timeout)}}}});
+           {"template", waiting_template("train.job-group-scheduling", epoch, suspend_on_timeout)}}}});
   }
   std::string config_map_name() const {
-    return owner.type == &kJobs ? "train-job-group-scheduling" : "train-group-scheduling";
+    return owner.type == &kJobs ? "train.job-group-scheduling" : "train-group-scheduling";
   }
   json data() const { return get(kConfigMaps, config_map_name()).value("data", json::object()); }
   std::string started() const { return data().value("started", ""); }
