@@ -4,6 +4,7 @@
 #include "api/meta/constants.h"
 #include "api/workload_conditions.h"
 #include "explain/explain_context.h"
+#include "jobs/jobset/startup_gates.h"
 #include "reconcilers/gang/group_scheduling_progress.h"
 #include "reconcilers/workload/workload_timeouts.h"
 
@@ -69,13 +70,45 @@ reconcilers::Step explain_gang(const ExplainContext& context, const jobs::Queued
   if (!progress.waits() || progress.complete()) return reconcilers::Step::kContinue;
   reply.say("StartBarrier", reply.subject() + " waits at its start barrier: " + std::to_string(progress.started) +
                                 " of " + std::to_string(progress.expected) + " pods have started.");
-  if (const std::string missing = reconcilers::missing_pods(*owner, gang, ledger); !missing.empty())
+  if (const std::string missing = reconcilers::missing_pods(*owner, gang, ledger, context.state); !missing.empty())
     reply.because.push_back("Missing: " + missing + ".");
   const auto deadline = reconcilers::deadline_of(*owner, progress, ledger, context.now.wall);
   const std::string end = owner->suspends_on_timeout() ? "it is suspended" : "it fails";
-  reply.add_fact("Barrier", deadline ? "opens when all have started; " + end + " at " + when(*deadline, context.now)
-                                     : "opens when all have started; its time begins with the first pod");
+  const std::string begin =
+      progress.held.empty() ? "its time begins with the first pod" : "its time has not begun: " + progress.held;
+  reply.add_fact("Barrier",
+                 "opens when all have started; " + (deadline ? end + " at " + when(*deadline, context.now) : begin));
   reply.change.push_back("Starts when every pod is on a node; " + pods_hint(job));
+  return reconcilers::Step::kDone;
+}
+
+// What dependsOn and startupPolicy hold back.
+void tell_gates(const ExplainContext& context, const jobs::QueuedJob& job, ExplainReply& reply) {
+  constexpr size_t kMostNamed = 5;
+  if (job.type().plural != kJobSets.plural) return;
+  const JobSet* jobset = context.state.jobset(job.meta().ns, job.meta().name);
+  if (jobset == nullptr) return;
+  size_t named = 0;
+  for (size_t i = 0; i < jobset->replicated_jobs.size() && named < kMostNamed; ++i) {
+    const std::string until = jobs::closed_until(*jobset, i);
+    if (until.empty()) continue;
+    ++named;
+    reply.because.push_back("Replicated job " + jobset->replicated_jobs[i].name + " waits " + until + ".");
+  }
+}
+
+// A JobSet always has Jobs when it runs: what prevents them is in its events.
+reconcilers::Step explain_missing_jobs(const ExplainContext& context, const jobs::QueuedJob& job, const PodCounts& pods,
+                                       ExplainReply& reply) {
+  const ObjectMeta& meta = job.meta();
+  if (job.type().plural != kJobSets.plural || pods.wanted == 0) return reconcilers::Step::kContinue;
+  for (const Job* each : context.state.jobs_of_jobset(meta.ns, meta.name)) {
+    if (each->meta.controller && each->meta.controller->uid == meta.uid) return reconcilers::Step::kContinue;
+  }
+  reply.say("JobsMissing", reply.subject() + " does not run: it has no Jobs.");
+  reply.change.push_back(kubectl(meta.ns, "describe jobset " + meta.name) +
+                         " shows its events: JobCreationFailed says what the API server refuses, and Unsupported that "
+                         "muster does not run it, as in kube-system.");
   return reconcilers::Step::kDone;
 }
 
@@ -121,10 +154,14 @@ void explain_pods(const ExplainContext& context, const jobs::QueuedJob& job, con
     return;
   }
   if (explain_rejection(context, key_of(job.type(), job.meta()), reply) == reconcilers::Step::kDone ||
-      explain_gang(context, job, reply) == reconcilers::Step::kDone)
+      explain_gang(context, job, reply) == reconcilers::Step::kDone ||
+      explain_missing_jobs(context, job, pods, reply) == reconcilers::Step::kDone)
     return;
-  if (!job.pods_ready()) return explain_not_ready(context, job, workload, pods, reply);
-  reply.say("Running", reply.subject() + " is running: " + pods.text() + ".");
+  if (job.pods_ready())
+    reply.say("Running", reply.subject() + " is running: " + pods.text() + ".");
+  else
+    explain_not_ready(context, job, workload, pods, reply);
+  tell_gates(context, job, reply);
 }
 
 void explain_unqueued(const ExplainContext& context, const jobs::QueuedJob& job, ExplainReply& reply) {

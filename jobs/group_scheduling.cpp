@@ -338,6 +338,10 @@ std::optional<GroupConfig> group_config(const JobKind& kind, const json& job) {
     std::string name(ref.name);
     if (!listed || std::find(listed->begin(), listed->end(), name) != listed->end()) config.targets.push_back(name);
   }
+  for (const json& replicated : array_at(job, {"spec", "replicatedJobs"})) {
+    if (config.has_target(string_at(replicated, {"name"})) && !array_at(replicated, {"dependsOn"}).empty())
+      config.starts_in_parts = config.targets.size() > 1;
+  }
   return config;
 }
 

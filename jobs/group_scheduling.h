@@ -24,8 +24,8 @@
 //
 //   0    its token is a line of `started` (this wins, should both list it)
 //   1    its token is a line of `expired`, or nothing was decided within
-//        timeoutAfterSeconds + 120 s of its own start, which happens only when muster
-//        is down; the termination message distinguishes the two
+//        timeoutAfterSeconds + 120 s of its own start (or --grace-seconds), which happens
+//        only when muster is down; the termination message distinguishes the two
 //   2    it was started wrongly: an empty part of the token, no volume, bad arguments
 //   143  it was stopped (SIGTERM)
 //
@@ -58,6 +58,9 @@ inline constexpr std::string_view kGroupDeadlinesKey = "deadlines";
 inline constexpr std::string_view kWaiterProgram = "muster-wait";
 // The time after the gang's timeout at which a waiter fails without muster.
 inline constexpr int64_t kWaiterGraceSeconds = 120;
+// The same where one of several targets starts after another replicated job (dependsOn). The gang's time begins when
+// all targets may start, at any time after the first waiter has.
+inline constexpr int64_t kPatientWaiterGraceSeconds = int64_t{365} * 24 * 60 * 60;
 
 // What becomes of an owner whose pods have not all started in time.
 enum class GroupTimeoutAction { kFail, kSuspend };
@@ -68,8 +71,8 @@ std::string group_token(std::string_view owner_uid, std::string_view restart_att
 
 // All of their names end so.
 inline constexpr std::string_view kGroupConfigMapSuffix = "-group-scheduling";
-// "<name>-group-scheduling" of a JobSet, "<name>.job-group-scheduling" of a Job. The name of a JobSet has no dot (its Jobs
-// would have no valid names), so these never meet.
+// "<name>-group-scheduling" of a JobSet, "<name>.job-group-scheduling" of a Job. The name of a JobSet has no dot (its
+// Jobs would have no valid names), so these never meet.
 std::string group_config_map_name(const JobKind& kind, std::string_view job_name);
 // Whether this is the ConfigMap of this job's gang: its name is the one above, or "<name>-job-group-scheduling", which
 // gangs of Jobs got before and keep.
@@ -107,6 +110,7 @@ struct GroupConfig {
   int64_t timeout_seconds;
   std::vector<std::string> targets;  // pod sets by name, in the job's order; resolved, so never "all"
   GroupTimeoutAction on_timeout = GroupTimeoutAction::kFail;
+  bool starts_in_parts = false;  // one of several targets waits for another replicated job (dependsOn)
 
   bool has_target(std::string_view pod_set) const;
 };

@@ -85,9 +85,8 @@ std::optional<MutationError> inject(const Review& review, json& object) {
     json* volumes = jobs::make_template_list(pod_template, "volumes");
     if (annotations == nullptr || labels == nullptr || init_containers == nullptr || volumes == nullptr) continue;
 
-    replace_at_end(
-        *init_containers, jobs::find_waiter(pod_template),
-        waiter_container(*kind, review.settings.waiter, config->timeout_seconds, pod_template["spec"], minimum));
+    replace_at_end(*init_containers, jobs::find_waiter(pod_template),
+                   waiter_container(*kind, review.settings.waiter, *config, pod_template["spec"], minimum));
     replace_at_end(*volumes, jobs::find_barrier_volume(pod_template),
                    barrier_volume(jobs::group_config_map_name(*kind, name)));
     (*annotations)[std::string(kGroupEpochAnnotation)] = review.request.uid;

@@ -5,7 +5,6 @@
 
 #include "api/codec/json.h"
 #include "api/meta/quantity.h"
-#include "jobs/group_scheduling.h"
 
 namespace muster::mutators {
 namespace {
@@ -115,16 +114,19 @@ json security_context() {
 
 }  // namespace
 
-json waiter_container(const jobs::JobKind& kind, const WaiterSettings& settings, int64_t timeout_seconds,
+json waiter_container(const jobs::JobKind& kind, const WaiterSettings& settings, const jobs::GroupConfig& config,
                       const json& pod_spec, const ContainerMinimum& minimum) {
   json command = json::array({"/" + std::string(jobs::kWaiterProgram)});
   if (settings.shell_loop) command = json::array({"sh", "-c", waiter_shell_loop(), jobs::kWaiterProgram});
+  json arguments = json::array(
+      {"--dir=" + std::string(kGroupMountPath), "--timeout-seconds=" + std::to_string(config.timeout_seconds)});
+  if (config.starts_in_parts)
+    arguments.push_back("--grace-seconds=" + std::to_string(jobs::kPatientWaiterGraceSeconds));
   json container = {
       {"name", kGroupInitContainer},
       {"image", settings.image},
       {"command", std::move(command)},
-      {"args",
-       json::array({"--dir=" + std::string(kGroupMountPath), "--timeout-seconds=" + std::to_string(timeout_seconds)})},
+      {"args", std::move(arguments)},
       {"env", environment(kind)},
       {"volumeMounts", json::array({{{"name", kGroupVolume}, {"mountPath", kGroupMountPath}, {"readOnly", true}}})},
       {"securityContext", security_context()},

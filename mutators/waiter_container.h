@@ -8,6 +8,7 @@
 
 #include "api/config/rule_settings.h"
 #include "api/review/cluster_view.h"
+#include "jobs/group_scheduling.h"
 #include "jobs/job_kind.h"
 
 namespace muster::mutators {
@@ -16,8 +17,9 @@ namespace muster::mutators {
 // Security level. It asks for cpu or memory only if every main container of `pod_spec`
 // does, never more than the one that asks least, and with requests equal to limits: so
 // the pod's request and its QoS class stay what they were without it.
-nlohmann::json waiter_container(const jobs::JobKind& kind, const WaiterSettings& settings, int64_t timeout_seconds,
-                                const nlohmann::json& pod_spec, const ContainerMinimum& minimum);
+nlohmann::json waiter_container(const jobs::JobKind& kind, const WaiterSettings& settings,
+                                const jobs::GroupConfig& config, const nlohmann::json& pod_spec,
+                                const ContainerMinimum& minimum);
 
 nlohmann::json barrier_volume(std::string_view config_map);
 

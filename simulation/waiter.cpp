@@ -54,7 +54,7 @@ std::optional<Waiter> start_waiter(const json& container, const json& pod) {
   }
   const std::optional<int64_t> timeout = waiter_timeout_seconds(container);
   if (!timeout) return std::nullopt;
-  waiter.limit_seconds = *timeout + jobs::kWaiterGraceSeconds;
+  waiter.limit_seconds = *timeout + waiter_grace_seconds(container).value_or(jobs::kWaiterGraceSeconds);
   return waiter;
 }
 

@@ -40,18 +40,30 @@ void ClusterState::note_taken(const ObjectKey& key, MonotonicTime until) {
 
 const ClusterState::Rejection* ClusterState::rejection(const ObjectKey& owner) const {
   const auto found = rejections_.find(owner);
-  return found == rejections_.end() ? nullptr : &found->second;
+  return found == rejections_.end() ? nullptr : &found->second.back();
+}
+
+const ClusterState::Rejection* ClusterState::rejection(const ObjectKey& owner, const ResourceType& type) const {
+  const auto found = rejections_.find(owner);
+  if (found == rejections_.end()) return nullptr;
+  const auto of_type = std::find_if(found->second.begin(), found->second.end(),
+                                    [&](const Rejection& rejection) { return rejection.target.type == &type; });
+  return of_type == found->second.end() ? nullptr : &*of_type;
 }
 
 void ClusterState::note_rejection(const ObjectKey& owner, const ObjectKey& target, std::string why) {
   // If the owner was deleted, its rejection would never be read.
-  if (find(*owner.type, owner.ns, owner.name) != nullptr)
-    rejections_.insert_or_assign(owner, Rejection{target, std::move(why)});
+  if (find(*owner.type, owner.ns, owner.name) == nullptr) return;
+  std::vector<Rejection>& of_owner = rejections_[owner];
+  std::erase_if(of_owner, [&](const Rejection& rejection) { return rejection.target.type == target.type; });
+  of_owner.push_back({target, std::move(why)});
 }
 
 void ClusterState::forget_rejection(const ObjectKey& owner, const ObjectKey& target) {
   const auto found = rejections_.find(owner);
-  if (found != rejections_.end() && found->second.target == target) rejections_.erase(found);
+  if (found == rejections_.end()) return;
+  std::erase_if(found->second, [&](const Rejection& rejection) { return rejection.target == target; });
+  if (found->second.empty()) rejections_.erase(found);
 }
 
 std::optional<ClusterState::PodsFound> ClusterState::pods_found(const ObjectKey& asker, const std::string& selector,

@@ -110,6 +110,8 @@ class ClusterState {
     std::string why;  // the API server's sentence
   };
   const Rejection* rejection(const ObjectKey& owner) const;
+  // The last of an object of this kind.
+  const Rejection* rejection(const ObjectKey& owner, const ResourceType& type) const;
   // Who pauses because its writes came to nothing. Known to the leader, from its own writes.
   const WritePauses& pauses() const { return pauses_; }
   // The last answer to this key's search for pods (Verb::kFindPods) by a label selector; nullopt: there is none yet, or it
@@ -216,8 +218,8 @@ class ClusterState {
   Queues cluster_queues_of_check_;
   std::map<std::string, std::set<ObjectKey>, std::less<>> jobs_naming_workload_;  // by "ns/name" of the Workload
   QueueCountIndex queue_counts_;
-  ExpiringSet<ObjectKey> taken_{std::chrono::minutes(1)};  // names that strangers have
-  std::map<ObjectKey, Rejection> rejections_;              // by owner
+  ExpiringSet<ObjectKey> taken_{std::chrono::minutes(1)};   // names that strangers have
+  std::map<ObjectKey, std::vector<Rejection>> rejections_;  // by owner; one of each kind, the last one at the end
   WritePauses pauses_;
   GangIndex gangs_;
   KeptBytes kept_bytes_;

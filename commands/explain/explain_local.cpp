@@ -25,6 +25,7 @@ bool is_guess(const std::string& reason, const std::set<std::string_view>& missi
       {&kNamespaces, {"NamespaceNotAdmitted", "NamespaceNotSelected"}},
       {&kWorkloadPriorityClasses, {"PriorityClassMissing"}},
       {&kPriorityClasses, {"PriorityClassMissing"}},
+      {&kJobs, {"JobsMissing"}},
       {&kWorkloads, {"WorkloadNotCreated", "PrebuiltWorkloadMissing"}},
   };
   return std::any_of(std::begin(kGrounds), std::end(kGrounds), [&](const Ground& ground) {

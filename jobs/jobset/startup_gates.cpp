@@ -41,4 +41,21 @@ StartupGates startup_gates(const JobSet& jobset, const std::vector<ReplicatedJob
   return gates;
 }
 
+std::string closed_until(const JobSet& jobset, size_t replicated_job) {
+  const std::vector<ReplicatedJobStatus>& counts = jobset.status.replicated_jobs;
+  for (const Dependency& dependency : jobset.replicated_jobs[replicated_job].depends_on) {
+    if (reached(jobset, dependency, counts)) continue;
+    return "until " + dependency.replicated_job +
+           (dependency.until == DependencyStatus::kComplete ? " is complete" : " is ready");
+  }
+  if (!jobset.in_order || jobset.suspended || condition_is_true(jobset.status.conditions, kStartupPolicyCompleted))
+    return "";
+  for (size_t i = 0; i < replicated_job; ++i) {
+    const ReplicatedJob& before = jobset.replicated_jobs[i];
+    const ReplicatedJobStatus* have = find_counts(counts, before.name);
+    if (have == nullptr || started(*have) != before.replicas) return "until " + before.name + " has started";
+  }
+  return "";
+}
+
 }  // namespace muster::jobs

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -29,5 +30,7 @@ struct StartupGates {
 // started, but while the JobSet is suspended all of its Jobs are made. A completed InOrder start stays complete while
 // its Jobs are there (`released`: all of them were let run), for any state of their pods.
 StartupGates startup_gates(const JobSet& jobset, const std::vector<ReplicatedJobStatus>& counts, bool released);
+// What a replicated job waits for by the JobSet's status, for people: "until prep is complete". Empty: it may start.
+std::string closed_until(const JobSet& jobset, size_t replicated_job);
 
 }  // namespace muster::jobs

@@ -36,7 +36,11 @@ std::string timeout_text(const GangContext& g) {
     return "the group was not released within " + timeout + ": its ConfigMap " + g.owner.barrier.config_map +
            " is being deleted, and a finalizer keeps it; remove its finalizers";
   }
-  const std::string missing = missing_pods(g.owner, g.gang, g.ledger);
+  if (!g.refused.empty() && !g.progress.expired) {
+    return "the group was not released within " + timeout + ": its ConfigMap " + g.owner.barrier.config_map +
+           " cannot be created: " + g.refused;
+  }
+  const std::string missing = missing_text(g);
   if (missing.empty()) return "the last pod of the group started later than " + timeout + " after the first";
   return count_of_pods(g.progress) + " within " + timeout + " of the first; missing: " + missing;
 }
@@ -111,8 +115,11 @@ Step keep_config_map(GangContext& g, Plan& plan) {
     case Holder::kNobody:
       g.taken = g.state.taken(key, g.now.monotonic);
       if (g.taken) break;
-      plan.writes.push_back(create_config_map(g.owner, to_data(decisions_by_pods(g.owner, g.gang))));
-      return Step::kDone;
+      g.ledger = decisions_by_pods(g.owner, g.gang);
+      plan.writes.push_back(create_config_map(g.owner, to_data(g.ledger)));
+      // Its time goes on while the API server refuses it.
+      if (const auto* rejection = g.state.rejection(g.owner.key, kConfigMaps)) g.refused = rejection->why;
+      return g.refused.empty() ? Step::kDone : Step::kContinue;
   }
   plan.wake_at(g.now.wall + kTakenInterval);
   return Step::kContinue;

@@ -25,6 +25,13 @@ std::optional<Write> write_taken(const GangContext& g) {
   return write;
 }
 
+std::optional<Write> write_refused(const GangContext& g) {
+  return write_group_started(g.owner, false, kConfigMapCreationFailed,
+                             "the ConfigMap " + g.owner.barrier.config_map + " of this group cannot be created: " +
+                                 g.refused + "; correct what the API server names, or the group ends at its timeout",
+                             g.now.wall);
+}
+
 std::optional<Write> write_waiting(const GangContext& g, Plan& plan) {
   const Condition* present = find_condition(g.owner.conditions(), kGroupStartedCondition);
   const bool follows = present == nullptr || present->reason == kWaitingForPods;
@@ -45,7 +52,7 @@ std::optional<Write> write_waiting(const GangContext& g, Plan& plan) {
     plan.wake_at(*last.time + kReasonsInterval);
     return std::nullopt;
   }
-  text.missing = missing_pods(g.owner, g.gang, g.ledger);
+  text.missing = missing_text(g);
   if (present != nullptr && same_count && last.missing == text.missing) return std::nullopt;
   return write_group_started(g.owner, false, kWaitingForPods, waiting_message(text), g.now.wall);
 }
@@ -67,12 +74,22 @@ std::string holder_of_name(const GangContext& g) {
   return g.holder.empty() ? "an object that muster did not create" : "the ConfigMap of " + g.holder;
 }
 
+std::string missing_text(const GangContext& g) {
+  std::string text = missing_pods(g.owner, g.gang, g.ledger, g.state);
+  if (!g.progress.held.empty() && !g.deadline)
+    text += (text.empty() ? "" : "; ") + std::string("the time of the group has not begun: ") + g.progress.held;
+  if (const std::string refused = refused_objects(g.owner, g.state); !refused.empty())
+    text += (text.empty() ? "" : "; ") + refused;
+  return text;
+}
+
 std::string count_of_pods(const GroupProgress& progress) {
   return std::to_string(progress.started) + " of " + std::to_string(progress.expected) + " pods have started";
 }
 
 std::optional<Write> write_condition(const GangContext& g, Plan& plan) {
   if (g.taken) return g.progress.waits() ? write_taken(g) : std::nullopt;
+  if (!g.refused.empty()) return g.progress.waits() ? write_refused(g) : std::nullopt;
   // In nearly every case another ConfigMap follows at once.
   if (g.leaving && g.progress.waits()) return std::nullopt;
   if (g.progress.waits()) return write_waiting(g, plan);
@@ -85,7 +102,9 @@ std::optional<Write> write_condition(const GangContext& g, Plan& plan) {
 std::optional<Write> write_ended(const GangContext& g) {
   const Condition* present = find_condition(g.owner.conditions(), kGroupStartedCondition);
   if (!g.owner.finished() || present == nullptr) return std::nullopt;
-  if (present->reason != kWaitingForPods && present->reason != kConfigMapNameConflict) return std::nullopt;
+  if (present->reason != kWaitingForPods && present->reason != kConfigMapNameConflict &&
+      present->reason != kConfigMapCreationFailed)
+    return std::nullopt;
   if (last_run_started(g)) return write_all_started(g);
   return write_group_started(
       g.owner, false, kEndedBeforeStart,

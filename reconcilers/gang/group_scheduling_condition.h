@@ -19,6 +19,7 @@ struct GangContext : ReconcileContext {
   const ConfigMap* config_map;  // ours, or null
   bool taken = false;           // another object has the name
   std::string holder{};         // the owner of that object: "JobSet train"; empty: not known
+  std::string refused{};        // why the API server does not create it; empty: it does
   bool leaving = false;         // the name's ConfigMap is being deleted, and counts as gone
   GangDecisions ledger{};
   GroupProgress progress{};
@@ -28,6 +29,8 @@ struct GangContext : ReconcileContext {
 
 // "an object that muster did not create", or "the ConfigMap of JobSet train".
 std::string holder_of_name(const GangContext& g);
+// missing_pods(), and what else the gang waits for.
+std::string missing_text(const GangContext& g);
 // "3 of 5 pods have started".
 std::string count_of_pods(const GroupProgress& progress);
 

@@ -87,7 +87,7 @@ Write create_config_map(const GangOwner& owner, json data) {
   return {.verb = Verb::kCreate,
           .target = key,
           .body = std::move(body),
-          .refusal = event_on(owner, kWarningEvent, "ConfigMapCreationFailed",
+          .refusal = event_on(owner, kWarningEvent, kConfigMapCreationFailed,
                               "ConfigMap " + path_of(key.ns, key.name) + " of the start barrier cannot be created: "),
           .maker = state::Maker{meta.uid, "ConfigMaps of gangs"}};
 }

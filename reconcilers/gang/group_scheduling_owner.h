@@ -18,6 +18,8 @@ inline constexpr std::string_view kGroupSchedulingTimeout = "GroupSchedulingTime
 inline constexpr std::string_view kEndedBeforeStart = "EndedBeforeStart";
 // An object that muster did not create has the name of the gang's ConfigMap.
 inline constexpr std::string_view kConfigMapNameConflict = "ConfigMapNameConflict";
+// The API server refuses the gang's ConfigMap.
+inline constexpr std::string_view kConfigMapCreationFailed = "ConfigMapCreationFailed";
 
 struct GangOwner {
   ObjectKey key;

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <iterator>
 #include <set>
+#include <utility>
 
 #include "api/requests.h"
 #include "base/whole_number.h"
 #include "jobs/jobset/jobset_fields.h"
+#include "jobs/jobset/startup_gates.h"
 
 namespace muster::reconcilers {
 namespace {
@@ -53,6 +55,29 @@ int64_t pods_of_missing_jobs(const GangOwner& owner, const state::Gang* gang, bo
   return pods;
 }
 
+// Only a target of dependsOn can wait while another one has pods: InOrder has one target (validators/gang).
+std::string held_target(const GangOwner& owner) {
+  if (owner.jobset == nullptr) return "";
+  const auto& jobs = owner.jobset->replicated_jobs;
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    if (!jobs[i].barrier || jobs[i].depends_on.empty()) continue;
+    const std::string until = jobs::closed_until(*owner.jobset, i);
+    if (!until.empty()) return jobs[i].name + " waits " + until;
+  }
+  return "";
+}
+
+bool starts_in_parts(const GangOwner& owner) {
+  if (owner.jobset == nullptr) return false;
+  size_t targets = 0, waiting = 0;
+  for (const ReplicatedJob& job : owner.jobset->replicated_jobs) {
+    if (!job.barrier) continue;
+    ++targets;
+    if (!job.depends_on.empty()) ++waiting;
+  }
+  return targets > 1 && waiting > 0;
+}
+
 void add_run(const state::GangRun& run, const std::string& token, GroupVerdict verdict, GroupProgress& progress) {
   progress.blocked |= run.suspended > 0;
   if (verdict == GroupVerdict::kStarted) {
@@ -76,12 +101,14 @@ void add_run(const state::GangRun& run, const std::string& token, GroupVerdict v
 // Items for people, of which only the first few are named.
 class MissingList {
  public:
+  static constexpr size_t kLongestReason = 120;
+  static constexpr size_t kLongestRefusal = 400;  // the API server's sentence about a quota has 200
+
   bool full() const { return named_ >= kMostNamed; }
-  void add(std::string_view name, std::string_view why, int64_t pods = 1) {
-    if (pods <= 0) return;
+  void add(std::string_view name, std::string_view why, int64_t pods = 1, size_t longest = kLongestReason) {
     if (full()) return add_unnamed(pods);
     ++named_;
-    text_.append(text_.empty() ? "" : ", ").append(name).append(" (").append(shorten(why)).append(")");
+    text_.append(text_.empty() ? "" : ", ").append(name).append(" (").append(shorten(why, longest)).append(")");
   }
   void add_unnamed(int64_t pods) { more_ = saturating_add(more_, std::max<int64_t>(pods, 0)); }
   std::string text() const {
@@ -91,11 +118,10 @@ class MissingList {
 
  private:
   static constexpr int kMostNamed = 5;
-  static constexpr size_t kLongestReason = 120;
 
-  static std::string shorten(std::string_view why) {
-    std::string text(why.substr(0, kLongestReason));
-    if (why.size() > kLongestReason) {
+  static std::string shorten(std::string_view why, size_t longest) {
+    std::string text(why.substr(0, longest));
+    if (why.size() > longest) {
       // Not through the middle of a character.
       while (!text.empty() && (static_cast<unsigned char>(why[text.size()]) & 0xC0) == 0x80) text.pop_back();
       text += "...";
@@ -165,12 +191,13 @@ void add_pods_not_created(const state::GangJob& gang_job, int64_t pods, MissingL
   missing.add_unnamed(pods);
 }
 
-void add_job(const state::GangJob& gang_job, MissingList& missing) {
+void add_job(const state::GangJob& gang_job, std::string_view why_suspended, MissingList& missing) {
   const Job& job = *gang_job.job;
   if (gang_job.filled()) return;
   if (missing.full()) return missing.add_unnamed(gang_job.expected() - (job.suspended ? 0 : gang_job.started));
   if (job.suspended)
-    return missing.add("Job " + job.meta.name, "suspended, " + pods_text(gang_job.expected()), gang_job.expected());
+    return missing.add("Job " + job.meta.name, std::string(why_suspended) + ", " + pods_text(gang_job.expected()),
+                       gang_job.expected());
   int64_t left = gang_job.expected() - gang_job.started;
   for (const auto& [place, pods] : gang_job.places) {
     if (left <= 0 || static_cast<int64_t>(gang_job.places.size()) == gang_job.started) break;
@@ -192,6 +219,7 @@ GroupProgress assess(const GangOwner& owner, const state::Gang* gang, const Gang
   for (const auto& [token, run] : gang->runs) {
     if (run.attempt == attempt && run.known > 0) add_run(run, token, ledger.verdict(token), progress);
   }
+  if (progress.blocked) progress.held = held_target(owner);
   return progress;
 }
 
@@ -213,19 +241,51 @@ KnownJobs known_jobs(const state::Gang* gang, const GangDecisions& ledger) {
   return jobs;
 }
 
-void add_missing_job(const std::string& name, int64_t pods, MissingList& missing) {
-  missing.add("Job " + name, "not created, " + pods_text(pods), pods);
+// Of a target whose Jobs do not exist, or are suspended.
+struct Absence {
+  std::string gate;     // "waits until prep is complete"; empty: they may start
+  std::string refusal;  // the API server's words; empty: none
+};
+
+Absence absence_of(const JobSet& owner, size_t target, const state::ClusterState& state) {
+  Absence absence;
+  if (const std::string until = jobs::closed_until(owner, target); !until.empty()) absence.gate = "waits " + until;
+  const ObjectKey key = key_of(kJobSets, owner.meta);
+  const auto* rejection = state.rejection(key, kJobs);
+  if (rejection == nullptr || state.job(key.ns, rejection->target.name) != nullptr) return absence;
+  // All Jobs of a replicated job have one template: what is wrong with one is wrong with each.
+  const std::string prefix = owner.meta.name + "-" + owner.replicated_jobs[target].name + "-";
+  const std::string_view name = rejection->target.name;
+  if (name.starts_with(prefix) && whole_number<int32_t>(name.substr(prefix.size()))) absence.refusal = rejection->why;
+  return absence;
+}
+
+// A name that another Job has: an earlier one of this JobSet, or a stranger's.
+std::string why_taken(const JobSet& owner, const Job& present) {
+  const bool ours = present.meta.controller && present.meta.controller->uid == owner.meta.uid;
+  return ours ? "the Job of the attempt before has not gone" : "a Job of this name does not belong to the JobSet";
+}
+
+void add_missing_job(const JobSet& owner, const std::string& name, int64_t pods, Absence& absence,
+                     const state::ClusterState& state, MissingList& missing) {
+  std::string why = absence.gate.empty() ? "not created" : absence.gate;
+  if (pods > 0) why += ", " + pods_text(pods);
+  // Once for each target.
+  std::string reason = std::exchange(absence.refusal, "");
+  if (const Job* present = state.job(owner.meta.ns, name)) reason = why_taken(owner, *present);
+  if (!reason.empty()) why += ": " + reason;
+  missing.add("Job " + name, why, pods, MissingList::kLongestRefusal);
 }
 
 // The cost depends on the number of existing Jobs, not on the requested number.
 void add_target(const JobSet& owner, const ReplicatedJob& target, const std::set<int64_t>& indexes,
-                const KnownJobs& jobs, MissingList& missing) {
-  const int64_t pods = pods_of(target);
-  if (pods <= 0) return;
+                const KnownJobs& jobs, const state::ClusterState& state, MissingList& missing) {
+  const int64_t pods = std::max<int64_t>(pods_of(target), 0);
+  Absence absence = absence_of(owner, static_cast<size_t>(&target - owner.replicated_jobs.data()), state);
   int64_t next = 0;
   const auto add_missing_until = [&](int64_t end) {
     for (; next < end && !missing.full(); ++next)
-      add_missing_job(jobs::child_job_name(owner.meta.name, target.name, next), pods, missing);
+      add_missing_job(owner, jobs::child_job_name(owner.meta.name, target.name, next), pods, absence, state, missing);
     missing.add_unnamed((end - next) * pods);
     next = end;
   };
@@ -233,7 +293,8 @@ void add_target(const JobSet& owner, const ReplicatedJob& target, const std::set
     if (index >= target.replicas) break;
     add_missing_until(index);
     const auto found = jobs.find(jobs::child_job_name(owner.meta.name, target.name, index));
-    if (found != jobs.end() && found->second != nullptr) add_job(*found->second, missing);
+    if (found != jobs.end() && found->second != nullptr)
+      add_job(*found->second, absence.gate.empty() ? "suspended" : absence.gate, missing);
     next = index + 1;
   }
   add_missing_until(std::max<int64_t>(next, target.replicas));
@@ -241,22 +302,34 @@ void add_target(const JobSet& owner, const ReplicatedJob& target, const std::set
 
 }  // namespace
 
-std::string missing_pods(const GangOwner& owner, const state::Gang* gang, const GangDecisions& ledger) {
+std::string missing_pods(const GangOwner& owner, const state::Gang* gang, const GangDecisions& ledger,
+                         const state::ClusterState& state) {
   const KnownJobs jobs = known_jobs(gang, ledger);
   MissingList missing;
   if (owner.jobset != nullptr) {
     for (const ReplicatedJob& target : owner.jobset->replicated_jobs) {
-      if (target.barrier) add_target(*owner.jobset, target, indexes_of(gang, target), jobs, missing);
+      if (target.barrier) add_target(*owner.jobset, target, indexes_of(gang, target), jobs, state, missing);
     }
     return missing.text();
   }
-  const std::string& name = owner.job->meta.name;
-  const auto found = jobs.find(name);
-  if (found == jobs.end())
-    add_missing_job(name, owner.job->pods_expected(), missing);
-  else if (found->second != nullptr)
-    add_job(*found->second, missing);
+  const auto found = jobs.find(owner.job->meta.name);
+  const int64_t pods = owner.job->pods_expected();
+  if (found == jobs.end() && pods > 0)
+    missing.add("Job " + owner.job->meta.name, "not created, " + pods_text(pods), pods);
+  else if (found != jobs.end() && found->second != nullptr)
+    add_job(*found->second, "suspended", missing);
   return missing.text();
+}
+
+std::string refused_objects(const GangOwner& owner, const state::ClusterState& state) {
+  std::string text;
+  for (const ResourceType* type : {&kServices, &kPersistentVolumeClaims}) {
+    const auto* rejection = state.rejection(owner.key, *type);
+    if (rejection == nullptr || state.find(*type, rejection->target.ns, rejection->target.name) != nullptr) continue;
+    text += (text.empty() ? "" : "; ") + std::string(type->kind) + " " + rejection->target.name +
+            " cannot be created: " + rejection->why;
+  }
+  return text;
 }
 
 std::optional<TimePoint> deadline_of(const GangOwner& owner, const GroupProgress& progress, const GangDecisions& ledger,
@@ -266,8 +339,9 @@ std::optional<TimePoint> deadline_of(const GangOwner& owner, const GroupProgress
     const auto stored = ledger.deadline(token);
     if (stored) earliest = earliest ? std::min(*earliest, *stored) : stored;
   }
-  if (earliest || !progress.first_started) return earliest;
-  return std::min(*progress.first_started, now) + std::chrono::seconds(owner.barrier.timeout_seconds);
+  if (earliest || !progress.first_started || !progress.held.empty()) return earliest;
+  const TimePoint begin = starts_in_parts(owner) ? now : std::min(*progress.first_started, now);
+  return begin + std::chrono::seconds(owner.barrier.timeout_seconds);
 }
 
 }  // namespace muster::reconcilers

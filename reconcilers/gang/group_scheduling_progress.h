@@ -26,6 +26,9 @@ struct GroupProgress {
   int64_t expected = 0;                // pods, of Jobs that are missing or not released
   int64_t started = 0;
   std::optional<TimePoint> first_started;  // of the undecided
+  // A target that waits for another replicated job, so that the time of the group has not begun: "workers waits until
+  // prep is complete". Empty: all targets may start.
+  std::string held;
 
   bool complete() const { return !undecided.empty() && !blocked && !expired && expected > 0 && all_filled; }
   bool waits() const { return !undecided.empty() || (blocked && !released && !expired); }
@@ -35,12 +38,18 @@ struct GroupProgress {
 GroupProgress assess(const GangOwner& owner, const state::Gang* gang, const GangDecisions& ledger);
 
 // When the group ends if it has not started by then: the earliest deadline of the undecided, as stored or, where none
-// is stored, as it would be now. A waiter's start is the kubelet's word; what that puts into the future counts as now.
+// is stored, as it would be now; nullopt: its time has not begun. A waiter's start is the kubelet's word; what that
+// puts into the future counts as now. Where a target waits for another replicated job, the time begins when muster sees
+// that all targets may start.
 std::optional<TimePoint> deadline_of(const GangOwner& owner, const GroupProgress& progress, const GangDecisions& ledger,
                                      TimePoint now);
 
 // "train-workers-0-2 (not created), train-workers-1-0-x7k2p (Unschedulable: ...) and 3
-// more": the first pods of the run that have not started, and why. Empty when none is missing.
-std::string missing_pods(const GangOwner& owner, const state::Gang* gang, const GangDecisions& ledger);
+// more": the first pods of the run that have not started, and why. Empty when none is missing. Of Jobs that do not
+// exist it says what they wait for, or why the API server refuses them (known to the leader, from its own writes).
+std::string missing_pods(const GangOwner& owner, const state::Gang* gang, const GangDecisions& ledger,
+                         const state::ClusterState& state);
+// Other objects of a JobSet that the API server refuses: "Service train cannot be created: ...". Empty: none.
+std::string refused_objects(const GangOwner& owner, const state::ClusterState& state);
 
 }  // namespace muster::reconcilers

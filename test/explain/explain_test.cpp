@@ -394,5 +394,31 @@ TEST_CASE("explain: what muster does not do and what the API server refuses is t
   CHECK(cluster.ask().reason != "CreationRefused");
 }
 
+TEST_CASE("explain: a JobSet without Jobs does not run, and one that waits for a dependency says so") {
+  ExplainCluster cluster;
+  const auto replicated = [](const char* name) {
+    return json{{"name", name},
+                {"replicas", 1},
+                {"template", {{"spec", {{"parallelism", 1}, {"template", ExplainCluster::pod_template("1")}}}}}};
+  };
+  json workers = replicated("workers");
+  workers["dependsOn"] = json::array({{{"name", "prep"}, {"status", "Complete"}}});
+  cluster.put(kJobSets, {{"metadata", {{"name", "sets"}, {"uid", "sets-uid"}}},
+                         {"spec", {{"replicatedJobs", json::array({replicated("prep"), workers})}}}});
+  ExplainReply reply = cluster.ask(kJobSets, "sets");
+  CHECK(reply.reason == "JobsMissing");
+  CHECK(reply.headline == "JobSet team-a/sets does not run: it has no Jobs.");
+
+  cluster.put(kJobs, {{"metadata",
+                       {{"name", "sets-prep-0"},
+                        {"labels", {{kJobSetNameKey, "sets"}, {kReplicatedJobNameKey, "prep"}}},
+                        {"ownerReferences", controlled_by(kJobSets, "sets", "sets-uid")}}},
+                      {"spec", {{"parallelism", 1}}}});
+  reply = cluster.ask(kJobSets, "sets");
+  CHECK(reply.reason != "JobsMissing");
+  CHECK(std::find(reply.because.begin(), reply.because.end(), "Replicated job workers waits until prep is complete.") !=
+        reply.because.end());
+}
+
 }  // namespace
 }  // namespace muster::test::explain_test

@@ -180,6 +180,23 @@ TEST_CASE("a null field is no configuration") {
   CHECK(!read_group_scheduling(jobset, object).present());
 }
 
+TEST_CASE("a gang starts in parts if one of several targets waits for another replicated job") {
+  const auto in_parts = [](const char* targets, const char* depends) {
+    json object = {{"spec", {{"groupSchedulingConfig", {{"timeoutAfterSeconds", 5}}}}}};
+    object["spec"]["groupSchedulingConfig"]["targetReplicatedJobs"] = json::parse(targets);
+    for (const char* name : {"a", "b", "c"})
+      object["spec"]["replicatedJobs"].push_back(
+          {{"name", name}, {"template", {{"spec", {{"template", json::object()}}}}}});
+    object["spec"]["replicatedJobs"][2]["dependsOn"] = json::parse(depends);
+    return group_config(jobset, object).value().starts_in_parts;
+  };
+  const char* on_b = R"([{"name": "b", "status": "Complete"}])";
+  CHECK(in_parts(R"(["a", "c"])", on_b));
+  CHECK_FALSE(in_parts(R"(["a", "c"])", "[]"));
+  CHECK_FALSE(in_parts(R"(["c"])", on_b));
+  CHECK_FALSE(in_parts(R"(["a"])", on_b));
+}
+
 TEST_CASE("names of a gang follow its owner") {
   CHECK(group_config_map_name(jobset, "my-jobset") == "my-jobset-group-scheduling");
   CHECK(group_config_map_name(batch_job, "train") == "train.job-group-scheduling");

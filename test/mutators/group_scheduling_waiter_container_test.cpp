@@ -11,7 +11,16 @@ namespace {
 using nlohmann::json;
 
 json container(const jobs::JobKind& kind, const WaiterSettings& settings = {}) {
-  return waiter_container(kind, settings, 300, json::object(), {});
+  return waiter_container(kind, settings, {300, {}}, json::object(), {});
+}
+
+TEST_CASE("the waiter of a gang that starts in parts waits for any time") {
+  const auto arguments = [](bool starts_in_parts) {
+    const jobs::GroupConfig config{300, {"a", "b"}, jobs::GroupTimeoutAction::kFail, starts_in_parts};
+    return waiter_container(jobs::jobset, {}, config, json::object(), {})["args"];
+  };
+  CHECK(arguments(false) == json{"--dir=/mnt/group-scheduling", "--timeout-seconds=300"});
+  CHECK(arguments(true) == json{"--dir=/mnt/group-scheduling", "--timeout-seconds=300", "--grace-seconds=31536000"});
 }
 
 TEST_CASE("the waiter of a JobSet is the static executable and knows its run by fieldRefs") {
@@ -102,7 +111,7 @@ TEST_CASE("the waiter asks for no more than its pod does") {
   for (const Row& row : kRows) {
     INFO(row.name);
     const json pod_spec = {{"containers", json::parse(row.containers)}};
-    const json made = waiter_container(jobs::batch_job, {}, 300, pod_spec, row.minimum);
+    const json made = waiter_container(jobs::batch_job, {}, {300, {}}, pod_spec, row.minimum);
     const json amounts = json::parse(row.amounts);
     CHECK(made.contains("resources") == !amounts.is_null());
     if (made.contains("resources")) {

@@ -78,6 +78,23 @@ TEST_CASE("gang life: a JobSet whose last pod never comes fails at its deadline 
   }
 }
 
+TEST_CASE("gang life: a target that waits for a slow one outside of the group is no reason to time out") {
+  nlohmann::json later = replicated("c", 1, 1);
+  later["dependsOn"] = json::array({{{"name", "b"}, {"status", "Complete"}}});
+  World world({});
+  require_done(world.create(gang_jobset(
+      60, {{"groupSchedulingConfig", {{"targetReplicatedJobs", {"a", "c"}}}},
+           {"replicatedJobs", json::array({replicated("a", 1, 1), replicated("b", 1, 1, "600"), later})}})));
+  INFO(world.report());
+  REQUIRE(waits(world, 1));
+  // Longer than the group's timeout and than a waiter's usual limit.
+  world.run_for(400s);
+  CHECK(world.pods_waiting("train") == 1);
+  CHECK(contains(condition_text(world, kTrain, "GroupStarted"), "c waits until b is complete"));
+  REQUIRE(world.run_until([&] { return world.condition_true(kTrain, "GroupStarted"); }, 10min));
+  CHECK(world.settle());
+}
+
 TEST_CASE("gang life: onTimeout Suspend frees the nodes and a resumed JobSet is a new run") {
   World world({});
   world.nodes().hold("train-workers-0-1-");

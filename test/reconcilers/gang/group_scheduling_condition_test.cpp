@@ -115,6 +115,49 @@ TEST_CASE("condition: who is missing") {
         "train-workers-2-0 (not created), train-workers-2-1 (not created) and 2 more");
 }
 
+TEST_CASE("condition: a member that the API server refuses is named with its reason, also without pods") {
+  const ObjectKey owner{&kJobSets, kNs, "train"};
+  GangCluster cluster;
+  cluster.make_jobset({{"driver", 1, 1}, {"workers", 2, 2}, {"none", 1, 0}});
+  for (const char* job : {"train-workers-0", "train-workers-1", "train-none-0"}) cluster.vanish(kJobs, job);
+  cluster.state.note_rejection(owner, {&kJobs, kNs, "train-workers-1"}, "exceeded quota: small");
+  CHECK(missing(cluster) ==
+        "train-driver-0-0 (not created), Job train-workers-0 (not created, 2 pods: exceeded quota: small), Job "
+        "train-workers-1 (not created, 2 pods), Job train-none-0 (not created)");
+
+  cluster.state.note_rejection(owner, {&kJobs, kNs, "train-none-0"}, "spec.completions: Required value");
+  cluster.state.note_rejection(owner, {&kServices, kNs, "train"}, "exceeded quota: services");
+  CHECK(
+      missing(cluster) ==
+      "train-driver-0-0 (not created), Job train-workers-0 (not created, 2 pods), Job train-workers-1 (not created, 2 "
+      "pods), Job train-none-0 (not created: spec.completions: Required value); Service train cannot be created: "
+      "exceeded quota: services");
+}
+
+TEST_CASE("condition: a member whose pods have no number is what the group waits for at its deadline") {
+  GangCluster cluster;
+  cluster.make_jobset({{"driver", 1, 1}, {"none", 1, 0}});
+  cluster.vanish(kJobs, "train-none-0");
+  cluster.settle();
+  cluster.start(cluster.make_pod("train-driver-0", 0));
+  cluster.settle();
+  cluster.pass(seconds(kTimeout));
+  cluster.settle();
+  CHECK(cluster.condition("Failed") ==
+        "True GroupSchedulingTimeout: 1 of 1 pods have started within 300 s of the first; missing: Job train-none-0 "
+        "(not created)");
+}
+
+TEST_CASE("condition: a Job whose name another one has is told apart from one that is not created") {
+  GangCluster cluster = five_pods();
+  cluster.vanish(kJobs, "train-workers-0");
+  cluster.vanish(kJobs, "train-workers-1");
+  cluster.put(kJobs, "train-workers-0", {{"metadata", {{"uid", "stranger"}}}});
+  CHECK(contains(missing(cluster),
+                 "Job train-workers-0 (not created, 2 pods: a Job of this name does not belong to the "
+                 "JobSet), Job train-workers-1 (not created, 2 pods)"));
+}
+
 TEST_CASE("condition: a work queue's pods have no names before they exist") {
   GangCluster cluster;
   cluster.make_own_job(3);

@@ -162,8 +162,7 @@ TEST_CASE("group: a ConfigMap of others is never touched and the deadline decide
   const Row rows[] = {
       {"somebody's, unlabelled", json()},
       {"labelled as ours but owned by nobody", {{"metadata", {{"name", kMap}, {"labels", {{kGroupLabel, "true"}}}}}}},
-      {"another kind's", owned_by("Deployment", "apps/v1", "train", "some-uid"),
-       "the ConfigMap of Deployment train"},
+      {"another kind's", owned_by("Deployment", "apps/v1", "train", "some-uid"), "the ConfigMap of Deployment train"},
       {"that of another gang that is there", owned_by("Job", "batch/v1", "other", "other-uid"),
        "the ConfigMap of Job other"},
   };
@@ -225,6 +224,26 @@ TEST_CASE("group: a gang with the name of before keeps its ConfigMap, and a JobS
   const Plan plan = cluster.ReconciledCluster::reconcile({&kJobSets, kNs, "train-job"});
   REQUIRE(plan.writes.size() == 1);
   CHECK(contains(plan.writes[0].body.dump(), "the ConfigMap of Job train has that name"));
+}
+
+TEST_CASE(
+    "group: while the API server refuses its ConfigMap the condition says why and the time of the group goes on") {
+  GangCluster cluster = five_pods();
+  cluster.start(cluster.make_pods());
+  cluster.state.note_rejection(cluster.owner, {&kConfigMaps, kNs, kMap}, "exceeded quota: no-maps");
+  Plan plan = cluster.reconcile();
+  REQUIRE(plan.writes.size() == 2);
+  CHECK(plan.writes[0].verb == Verb::kCreate);
+  CHECK(contains(plan.writes[1].body.dump(), "ConfigMapCreationFailed"));
+  CHECK(contains(plan.writes[1].body.dump(),
+                 "train-group-scheduling of this group cannot be created: exceeded quota: "
+                 "no-maps; correct what the API server names"));
+  CHECK(plan.again_at == cluster.now().wall + seconds(kTimeout));
+  cluster.pass(seconds(kTimeout));
+  plan = cluster.reconcile();
+  REQUIRE(plan.writes.size() == 2);
+  CHECK(contains(plan.writes[1].body.dump(), "GroupSchedulingTimeout"));
+  CHECK(contains(plan.writes[1].body.dump(), "train-group-scheduling cannot be created: exceeded quota: no-maps"));
 }
 
 TEST_CASE("group: a name that was taken is tried again and the gang starts when it is free") {

@@ -246,4 +246,65 @@ TEST_CASE("group: a suspended Job at rest loses its startTime so that it may get
   }
 }
 
+namespace {
+
+// c waits for b, which is no target; a has started.
+GangCluster in_parts(const char* until) {
+  GangCluster cluster;
+  cluster.make_jobset({{"a", 1, 1}, {"b", 1, 1, false}, {"c", 1, 1}});
+  cluster.make_depend(2, "b", until);
+  cluster.vanish(kJobs, "train-c-0");
+  cluster.settle();
+  cluster.start(cluster.make_pod("train-a-0", 0));
+  cluster.settle();
+  return cluster;
+}
+
+}  // namespace
+
+TEST_CASE("group: its time begins when all targets may start, and its condition says what it waits for") {
+  GangCluster cluster = in_parts("Complete");
+  cluster.pass(seconds(2 * kTimeout));
+  cluster.settle();
+  CHECK(cluster.expired().empty());
+  CHECK(cluster.data()["deadlines"] == "");
+  CHECK(cluster.condition() ==
+        "False WaitingForPods: 1 of 2 pods have started as of " + cluster.stamp() +
+            "; missing: Job train-c-0 (waits until b is complete, 1 pod); the time of the group has not begun: c waits "
+            "until b is complete");
+
+  cluster.count_jobs("b", "succeeded");
+  cluster.settle();
+  CHECK(cluster.data()["deadlines"] == deadline_line(cluster, cluster.now().wall + seconds(kTimeout)));
+  SUBCASE("in time") {
+    cluster.make_job({"c", 1, 1}, 0);
+    cluster.start(cluster.make_pod("train-c-0", 0));
+    cluster.settle();
+    CHECK(cluster.started() == cluster.line());
+  }
+  SUBCASE("too late") {
+    cluster.pass(seconds(kTimeout));
+    cluster.settle();
+    CHECK(
+        cluster.condition("Failed") ==
+        "True GroupSchedulingTimeout: 1 of 2 pods have started within 300 s of the first; missing: Job train-c-0 (not "
+        "created, 1 pod)");
+  }
+}
+
+TEST_CASE("group: a time that has begun goes on when a dependency is not ready any more") {
+  GangCluster cluster = in_parts("Ready");
+  cluster.count_jobs("b", "ready");
+  cluster.settle();
+  const json begun = cluster.data()["deadlines"];
+  CHECK(begun == deadline_line(cluster, cluster.now().wall + seconds(kTimeout)));
+  cluster.count_jobs("b", "active");
+  cluster.pass(seconds(30));
+  cluster.settle();
+  CHECK(cluster.data()["deadlines"] == begun);
+  cluster.pass(seconds(kTimeout));
+  cluster.settle();
+  CHECK(contains(cluster.condition("Failed"), "Job train-c-0 (waits until b is ready, 1 pod)"));
+}
+
 }  // namespace group_scheduling_deadline_test

@@ -74,6 +74,15 @@ class GangCluster : public ReconciledCluster {
     put(kJobSets, "train", {{"metadata", {{"uid", uid}}}, {"spec", {{"replicatedJobs", list}}}});
     make_jobs();
   }
+  // A replicated job waits for another one; its Jobs are those of make_jobset().
+  void make_depend(size_t index, const char* on, const char* status) {
+    json spec = get(kJobSets, "train")["spec"];
+    spec["replicatedJobs"][index]["dependsOn"] = json::array({{{"name", on}, {"status", status}}});
+    patch(kJobSets, "train", {{"spec", spec}});
+  }
+  void count_jobs(const char* name, const char* what) {
+    patch(kJobSets, "train", {{"status", {{"replicatedJobsStatus", json::array({{{"name", name}, {what, 1}}})}}}});
+  }
   void make_jobs() {
     for (const Replicated& each : replicated_) {
       for (int i = 0; i < each.jobs; ++i) make_job(each, i);
