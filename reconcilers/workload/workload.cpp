@@ -174,7 +174,7 @@ Step follow_stop_policies(WorkloadDraft& draft, const WorkloadContext& context, 
 }
 
 Step follow_timeouts(WorkloadDraft& draft, const WorkloadContext& context, Plan& plan) {
-  obey_pods_ready_timeouts(draft, context.queues().wait_for_pods_ready, plan);
+  obey_pods_ready_timeouts(draft, context.queues().wait_for_pods_ready, context.state, plan);
   obey_execution_time(draft, plan);
   return Step::kDone;
 }

@@ -1,6 +1,7 @@
 #include "reconcilers/workload/workload_timeouts.h"
 
 #include "reconcilers/workload/backoff.h"
+#include "reconcilers/workload/unready_parts.h"
 
 namespace muster::reconcilers {
 namespace {
@@ -50,15 +51,19 @@ std::optional<PodsReadyWait> pods_ready_wait(const Conditions& conditions, const
   return std::nullopt;
 }
 
-void obey_pods_ready_timeouts(WorkloadDraft& draft, const std::optional<WaitForPodsReady>& settings, Plan& plan) {
+void obey_pods_ready_timeouts(WorkloadDraft& draft, const std::optional<WaitForPodsReady>& settings,
+                              const state::ClusterState& state, Plan& plan) {
   if (!settings || !draft.workload().active || draft.is_true(kEvictedCondition)) return;
   const std::optional<PodsReadyWait> wait = pods_ready_wait(draft.status.conditions, *settings);
   if (!wait) return;
   if (draft.time() < wait->end) return plan.wake_at(wait->end);
 
   const ObjectMeta& meta = draft.workload().meta;
-  evict_or_give_up(draft, settings->requeuing, wait->cause,
-                   "Exceeded the PodsReady timeout " + meta.ns + "/" + meta.name);
+  std::string message = "Exceeded the PodsReady timeout " + meta.ns + "/" + meta.name;
+  // Tools know the sentence before the parentheses.
+  if (const std::string unready = unready_parts(draft.workload(), state); !unready.empty())
+    message += " (" + unready + ")";
+  evict_or_give_up(draft, settings->requeuing, wait->cause, message);
 }
 
 void evict_late_gang(WorkloadDraft& draft, const RequeuingStrategy& strategy, const std::string& message) {

@@ -5,6 +5,7 @@
 
 #include "api/config/queue_settings.h"
 #include "reconcilers/workload/workload_draft.h"
+#include "state/cluster_state.h"
 
 namespace muster::reconcilers {
 
@@ -17,8 +18,9 @@ struct PodsReadyWait {
 std::optional<PodsReadyWait> pods_ready_wait(const Conditions& conditions, const WaitForPodsReady& settings);
 
 // Evicts the Workload whose pods were not ready in time, or deactivates it when it has
-// had all its tries. Otherwise the plan wakes when that time comes.
-void obey_pods_ready_timeouts(WorkloadDraft& draft, const std::optional<WaitForPodsReady>& settings, Plan& plan);
+// had all its tries. Otherwise the plan wakes when that time comes. The message says what of its job is not ready.
+void obey_pods_ready_timeouts(WorkloadDraft& draft, const std::optional<WaitForPodsReady>& settings,
+                              const state::ClusterState& state, Plan& plan);
 
 // Evicts the Workload of a gang that did not come together in time: as if its pods had
 // not got ready in time, with the same backoff and limit.

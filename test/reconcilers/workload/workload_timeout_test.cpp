@@ -62,6 +62,44 @@ TEST_CASE("a Workload that is not ready in time is evicted once and comes back a
   CHECK(cluster.requeue_state() == json{{"count", 1}});
 }
 
+TEST_CASE("the message of a timeout says what of the job is not ready") {
+  struct Row {
+    const char* name;
+    const ResourceType* type;
+    json object;  // spec and status
+    const char* rest;
+  };
+  const json one_of_two = {{"spec", {{"parallelism", 2}, {"completions", 2}}}, {"status", {{"ready", 1}}}};
+  const auto replicated = [](const char* name, int replicas) { return json{{"name", name}, {"replicas", replicas}}; };
+  json staged = {{"spec", {{"replicatedJobs", {replicated("a", 2), replicated("b", 3), replicated("c", 1)}}}},
+                 {"status", {{"replicatedJobsStatus", {{{"name", "a"}, {"ready", 1}, {"succeeded", 1}}}}}}};
+  staged["spec"]["replicatedJobs"][2]["dependsOn"] = json::array({{{"name", "b"}, {"status", "Ready"}}});
+  const Row rows[] = {
+      {"a Job", &kJobs, one_of_two, " (1 of 2 pods are ready)"},
+      {"a JobSet: what may start", &kJobSets, staged, " (b: 0 of 3 Jobs are ready)"},
+      {"a namesake", &kJobs, json(), ""},
+  };
+  for (const Row& row : rows) {
+    INFO(std::string(row.name));
+    QueueCluster cluster;
+    cluster.put_queues();
+    wait_for_pods(cluster);
+    if (!row.object.is_null()) {
+      json object = row.object;
+      object["metadata"] = {{"uid", "owner-uid"}};
+      cluster.put(*row.type, "train", object);
+    }
+    json workload = QueueCluster::workload(json::object(), cluster.admitted_status(seconds(0)));
+    workload["metadata"]["ownerReferences"] = controlled_by(*row.type, "train", "owner-uid");
+    cluster.put(kWorkloads, "wl", workload);
+    cluster.pass(minutes(5));
+    const Plan plan = cluster.reconcile(QueueCluster::workload_key());
+    REQUIRE(plan.writes.size() == 1);
+    const std::string text = "\"Exceeded the PodsReady timeout team-a/wl" + std::string(row.rest) + "\"";
+    CHECK_MESSAGE(plan.writes[0].body.dump().find(text) != std::string::npos, plan.writes[0].body.dump());
+  }
+}
+
 TEST_CASE("the recovery timeout counts from the moment at which the pods were lost") {
   QueueCluster cluster;
   cluster.put_queues();
