@@ -12,6 +12,7 @@
 namespace muster::jobs {
 namespace {
 
+using nlohmann::json;
 using Pods = std::vector<QueuedPodPtr>;
 
 // Kueue counts a pod from the time when it has its finalizer. Pods that Kueue has left come first.
@@ -47,15 +48,15 @@ void move_tail(Pods& from, size_t kept, Pods& to) {
 }
 
 PodSet pod_set_of(const QueuedPod& pod, std::string name, int32_t count) {
-  return {.name = std::move(name),
-          .count = count,
-          .min_count = std::nullopt,
-          // The topology annotations become the pod set's request; a Workload contains no other metadata of the
-          // pod.
-          .pod_template = {.metadata_text = muster::to_text(nlohmann::json{{"annotations", pod.meta.annotations}}),
-                           .spec = pod.spec},
-          .topology_request_text = {},
-          .asks_for_topology = false};
+  return {
+      .name = std::move(name),
+      .count = count,
+      .min_count = std::nullopt,
+      // The topology annotations become the pod set's request; a Workload contains no other metadata of the
+      // pod.
+      .pod_template = {.metadata_text = muster::to_text(json{{"annotations", pod.meta.annotations}}), .spec = pod.spec},
+      .topology_request_text = {},
+      .asks_for_topology = false};
 }
 
 bool is_fast(const PodGroup& group) {
@@ -66,6 +67,7 @@ Failure<GroupError> stop(std::string message, bool lasting, bool told = false) {
   return fail_with(GroupError{std::move(message), lasting, told});
 }
 
+// In the order of the first pod of each role.
 std::vector<PodSet> by_role(const Pods& pods) {
   std::vector<PodSet> pod_sets;
   for (const QueuedPodPtr& pod : pods) {
@@ -77,7 +79,20 @@ std::vector<PodSet> by_role(const Pods& pods) {
     else
       ++found->count;
   }
-  std::sort(pod_sets.begin(), pod_sets.end(), [](const PodSet& a, const PodSet& b) { return a.name < b.name; });
+  return pod_sets;
+}
+
+// Pod sets get flavors in their order. Users can choose the name of a role, so what the pods ask for decides the
+// order, and for equal roles the names of their pods.
+std::vector<PodSet> by_shape(std::vector<PodSet> pod_sets) {
+  if (pod_sets.size() < 2) return pod_sets;
+  std::vector<std::pair<std::string, PodSet>> shapes;
+  for (PodSet& pod_set : pod_sets) {
+    std::string shape = shape_hash(json::parse(pod_set.pod_template.spec->text, nullptr, false));
+    shapes.emplace_back(std::move(shape), std::move(pod_set));
+  }
+  std::stable_sort(shapes.begin(), shapes.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::transform(shapes.begin(), shapes.end(), pod_sets.begin(), [](auto& shape) { return std::move(shape.second); });
   return pod_sets;
 }
 
@@ -122,25 +137,21 @@ Outcome<GroupError> check_agreement(const PodGroup& group, int32_t count) {
   return Done{};
 }
 
-// A role that the Workload has in another place, or with fewer pods, or not at all, is another group's.
+// A role that the Workload has with fewer pods, or not at all, is another group's.
 bool is_equivalent(const std::vector<PodSet>& wanted, const Workload& workload) {
   const bool over = workload.finished();
   if (!over && workload.pod_sets.size() < wanted.size()) return false;
-  auto place = workload.pod_sets.begin();
-  for (const PodSet& pod_set : wanted) {
-    place = std::find_if(place, workload.pod_sets.end(),
-                         [&](const PodSet& present) { return present.name == pod_set.name; });
-    if (place == workload.pod_sets.end() || (!over && place->count < pod_set.count)) return false;
-    ++place;
-  }
-  return true;
+  return std::all_of(wanted.begin(), wanted.end(), [&](const PodSet& pod_set) {
+    const PodSet* present = workload.find(pod_set.name);
+    return present != nullptr && (over || present->count >= pod_set.count);
+  });
 }
 
 }  // namespace
 
 Result<std::vector<PodSet>, GroupError> pod_sets_of(const PodGroup& group) {
   if (group.group.empty()) return std::vector<PodSet>{pod_set_of(*group.pods.front(), "main", 1)};
-  if (!is_fast(group)) return by_role(group.pods);
+  if (!is_fast(group)) return by_shape(by_role(group.pods));
   const auto count = total_count(group);
   if (!count) return stop(count.error().message, false);
   const auto first =

@@ -62,10 +62,10 @@ bool suspended(const PodGroup& group) {
 }
 
 bool pods_ready(const PodGroup& group) {
-  const bool all = !any_pod(group, [](const QueuedPod& pod) { return !pod.ready; });
+  const bool all = !any_pod(group, [](const QueuedPod& pod) { return !pod.ready && !pod.succeeded(); });
   if (group.group.empty()) return all;
   const auto count = total_count(group);
-  return all && count && static_cast<int64_t>(group.pods.size()) >= *count;
+  return all && count && static_cast<int64_t>(group.pods.size()) + gone_from(group) >= *count;
 }
 
 bool is_serving(const PodGroup& group) {

@@ -32,6 +32,7 @@ TimePoint end_of_grace(const QueuedPod& pod);
 PodGroup make_pod_group(std::vector<QueuedPodPtr> pods, std::string group, const RuleSettings& rules, TimePoint now);
 
 bool suspended(const PodGroup& group);
+// Pods that have succeeded count as ready.
 bool pods_ready(const PodGroup& group);
 // Groups for serving neither end nor release quota of single pods.
 bool is_serving(const PodGroup& group);
@@ -66,7 +67,8 @@ struct GroupError {
   bool lasting = false;
   bool told = false;  // as an event
 };
-// One for each role among the pods that count, by name; for fast admission one of the whole count. Without topology.
+// One for each role among the pods that count; for fast admission one of the whole count. Without topology. Names that
+// users choose do not change the order.
 Result<std::vector<PodSet>, GroupError> pod_sets_of(const PodGroup& group);
 
 // The group before it has a Workload: its members, and its excess pods.

@@ -73,6 +73,8 @@ void deactivate(WorkloadDraft& draft) {
     draft.evict(kDeactivatedReason, cause, message);
   }
   draft.remove(kDeactivationTargetCondition);
+  // A check can have answered after the eviction, while the job was stopping. With a reservation it can answer again.
+  if (!draft.is_true(kQuotaReservedCondition)) draft.reset_checks();
   if (!keeps_requeue_state(draft)) draft.status.requeue_state.reset();
 }
 

@@ -35,6 +35,8 @@ class WorkloadDraft {
   // The Workload is evicted: its job is stopped, then its quota is released (by the job's reconciler). schedulingStats
   // counts it, checks return to Pending. `cause` may be empty.
   void evict(std::string_view reason, std::string_view cause, const std::string& message);
+  // Answers of checks belong to a reservation: each check is Pending again.
+  void reset_checks();
   // It shall be deactivated, in a pass after this one: that is a write of the spec.
   void target_deactivation(std::string_view reason, std::string_view message);
   // Releases a reservation that was never used.
@@ -59,7 +61,6 @@ class WorkloadDraft {
   WorkloadStatus status;
 
  private:
-  void reset_checks();
   void count_eviction_of(std::string_view reason, std::string_view cause);
 
   const Workload& workload_;

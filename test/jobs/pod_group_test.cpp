@@ -54,7 +54,66 @@ QueuedPodPtr pod_named(const std::string& name, const char* phase, json annotati
                           {"status", {{"phase", phase}}}});
 }
 
+QueuedPodPtr ready_pod(const std::string& name, const char* phase, const char* ready) {
+  json pod = {{"apiVersion", "v1"}, {"kind", "Pod"}, {"metadata", {{"name", name}, {"namespace", "a"}, {"uid", name}}}};
+  pod["metadata"]["annotations"] = {{"kueue.x-k8s.io/pod-group-total-count", "2"}};
+  pod["status"] = {{"phase", phase}, {"conditions", json::array({{{"type", "Ready"}, {"status", ready}}})}};
+  return read_queued_pod(pod);
+}
+
 }  // namespace
+
+// A group whose first pod had succeeded was evicted at the timeout of its recovery.
+TEST_CASE("pod groups: pods that have succeeded, also those that are not there any more, count as ready") {
+  const auto of = [](std::vector<QueuedPodPtr> pods) { return make_pod_group(std::move(pods), "g", {}, TimePoint()); };
+  const QueuedPodPtr runs = ready_pod("a", "Running", "True"), ended = ready_pod("b", "Succeeded", "False");
+  CHECK(pods_ready(of({runs, ended})));
+  CHECK_FALSE(pods_ready(of({runs, ready_pod("b", "Running", "False")})));
+  CHECK_FALSE(pods_ready(of({runs, ready_pod("b", "Failed", "False")})));
+  PodGroup one_gone = of({runs});
+  CHECK_FALSE(pods_ready(one_gone));
+  one_gone.gone["worker"] = 1;
+  CHECK(pods_ready(one_gone));
+}
+
+TEST_CASE("pod groups: names of roles and of pods do not decide which role gets a flavor first") {
+  const auto pod = [](const std::string& name, const std::string& role, const char* cpu) {
+    return read_queued_pod(
+        {{"apiVersion", "v1"},
+         {"kind", "Pod"},
+         {"metadata",
+          {{"name", name},
+           {"namespace", "a"},
+           {"uid", name},
+           {"annotations", {{"kueue.x-k8s.io/role-hash", role}, {"kueue.x-k8s.io/pod-group-total-count", "2"}}}}},
+         {"spec", {{"containers", json::array({{{"name", "c"}, {"resources", {{"requests", {{"cpu", cpu}}}}}}})}}}});
+  };
+  const auto shapes = [&](const std::string& small, const std::string& large) {
+    std::vector<std::string> names;
+    const PodGroup group = make_pod_group({pod("a", small, "1"), pod("b", large, "2")}, "g", {}, TimePoint());
+    for (const PodSet& pod_set : *pod_sets_of(group)) names.push_back(pod_set.name == small ? "small" : "large");
+    return names;
+  };
+  CHECK(shapes("1", "2") == shapes("2", "1"));
+  // Of one shape: the names of the pods decide.
+  const auto same = pod_sets_of(make_pod_group({pod("a", "z", "1"), pod("b", "y", "1")}, "g", {}, TimePoint()));
+  REQUIRE(same.ok());
+  CHECK((*same)[0].name == "z");
+}
+
+TEST_CASE("pod groups: a Workload of another order of roles is the group's") {
+  Workload workload;
+  for (const char* role : {"worker", "other"}) {
+    workload.pod_sets.emplace_back().name = role;
+    workload.pod_sets.back().count = 1;
+  }
+  const PodGroup group = make_pod_group({pod_named("a", "Running", {{"kueue.x-k8s.io/pod-group-total-count", "1"}})},
+                                        "g", {}, TimePoint());
+  for (int turn = 0; turn < 2; ++turn) {
+    CHECK(match(group, workload, Timestamp()).suits);
+    std::swap(workload.pod_sets[0], workload.pod_sets[1]);
+  }
+}
 
 TEST_CASE("pod groups: a group with fast admission misses a pod only if it has none, every other group each pod") {
   struct Row {

@@ -5,6 +5,7 @@
 
 #include "api/codec/json.h"
 #include "api/kinds/hooks/hooks.h"
+#include "api/meta/constants.h"
 #include "api/pods/counts.h"
 
 namespace muster {
@@ -75,14 +76,32 @@ void merge_into(json& target, const json& patch, int depth = 0) {
   }
 }
 
-void apply_patches(const json& kept, json& replicated) {
-  for (const json& patch : array_at(kept, {"runtimePatches"})) {
-    for (const json& patched : array_at(patch, {"trainingRuntimeSpec", "template", "spec", "replicatedJobs"})) {
-      json* same = find_named(replicated, string_at(patched, {"name"}));
-      json* pod_template = same == nullptr ? nullptr : inside(*same, {"template", "spec", "template"});
-      if (pod_template != nullptr) merge_into(*pod_template, object_at(patched, {"template", "spec", "template"}));
-    }
+void apply_patch(const json& patch, json& replicated) {
+  for (const json& patched : array_at(patch, {"trainingRuntimeSpec", "template", "spec", "replicatedJobs"})) {
+    json* same = find_named(replicated, string_at(patched, {"name"}));
+    json* pod_template = same == nullptr ? nullptr : inside(*same, {"template", "spec", "template"});
+    if (pod_template != nullptr) merge_into(*pod_template, object_at(patched, {"template", "spec", "template"}));
   }
+}
+
+// Those of each job. The trainer replaces the list by that of a patch.
+json tolerations_in(const json& replicated) {
+  json found = json::object();
+  for (const json& each : replicated) {
+    const json& tolerations = array_at(each, {"template", "spec", "template", "spec", "tolerations"});
+    if (!tolerations.empty()) found[std::string(string_at(each, {"name"}))] = tolerations;
+  }
+  return found;
+}
+
+// The result: the tolerations that a start must repeat in its own patch.
+json apply_patches(const json& kept, json& replicated) {
+  json tolerations;
+  for (const json& patch : array_at(kept, {"runtimePatches"})) {
+    if (string_at(patch, {"manager"}) == kRuntimePatchManager) tolerations = tolerations_in(replicated);
+    apply_patch(patch, replicated);
+  }
+  return tolerations.is_null() ? tolerations_in(replicated) : tolerations;
 }
 
 // --- The trainer's own job ---
@@ -141,9 +160,10 @@ void add_pod_set(const json& replicated, const json& runtime, const json& kept, 
                           .place = "job[" + name + "]"});
 }
 
-void build(const json& runtime, const json& kept, DescribedJob& job) {
+void build(const json& runtime, json kept, DescribedJob& job) {
   json replicated = array_at(runtime, {"spec", "template", "spec", "replicatedJobs"});
-  apply_patches(kept, replicated);
+  kept["tolerations"] = apply_patches(kept, replicated);
+  job.kept = to_text(kept);
   int64_t wanted = 0, there = 0;
   for (json& each : replicated) {
     if (!each.is_object()) continue;

@@ -88,6 +88,26 @@ TEST_CASE("whoever is deactivated for whatever reason can be reactivated and que
   }
 }
 
+TEST_CASE("what a check answers while an evicted job stops does not deactivate the job a second time") {
+  QueueCluster cluster;
+  cluster.put_queues({{"admissionChecksStrategy", {{"admissionChecks", {{{"name", "ac"}}}}}}});
+  json status = cluster.admitted_status(minutes(6));
+  status["conditions"].push_back(cluster.condition("Evicted", "True", "PodsReadyTimeout"));
+  status["admissionChecks"] = {rejected_check()};
+  cluster.put(kWorkloads, "wl", QueueCluster::workload({{"active", false}}, status));
+  cluster.settle();
+  // With its quota the check could answer the same again and again.
+  CHECK(cluster.status(kWorkloads, "wl")["admissionChecks"][0]["state"] == "Rejected");
+  cluster.stop_job();
+  cluster.settle();
+  CHECK(cluster.status(kWorkloads, "wl")["admissionChecks"][0]["state"] == "Pending");
+  cluster.patch(kWorkloads, "wl", {{"spec", {{"active", true}}}});
+  cluster.settle();
+  cluster.patch(kWorkloads, "wl", {{"status", cluster.reserved_status()}});
+  cluster.settle();
+  CHECK(cluster.workload_condition("DeactivationTarget").empty());
+}
+
 TEST_CASE("a job that muster has deactivated is deleted after its time and one that a person paused is not") {
   for (const char* reason : {"DeactivatedDueToRequeuingLimitExceeded", "Deactivated"}) {
     INFO(std::string(reason));
