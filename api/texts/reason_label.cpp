@@ -35,6 +35,7 @@ constexpr std::string_view kReasons[] = {
     kLocalQueueStoppedReason,
     kNodeFailuresReason,
     kFlavorFallbackReason,
+    kQueueChangedReason,
     kDeactivatedReason,
     kWaitForStartReason,
     kWaitForRecoveryReason,

@@ -33,6 +33,10 @@ std::optional<std::string_view> deactivation_cause(std::string_view reason);
 // By muster or by hand.
 bool says_deactivated(std::string_view reason);
 
+// --- The reason of Evicted of a Workload whose StatefulSet or LeaderWorkerSet names another queue ---
+
+inline constexpr std::string_view kQueueChangedReason = "QueueChanged";
+
 // --- The message of QuotaReserved=False of a Workload that its queues keep out ---
 
 enum class QueueKind { kLocalQueue, kClusterQueue };

@@ -162,6 +162,12 @@ void wait_for_admission(const JobContext& context, const Workload& workload, Pla
   if (workload.has_quota_reserved()) tell_of_checks(context, workload, plan);
   const std::string queue(context.job.queue_name());
   if (workload.queue_name == queue) return;
+  // The queue of a Workload that holds quota cannot change.
+  if (workload.has_quota_reserved()) {
+    WorkloadDraft draft(workload, context);
+    draft.release(kPendingEvaluationReason, "The job names another queue now");
+    return draft.write_into(plan);
+  }
   // No queue is no field: an empty name is refused.
   const nlohmann::json name = queue.empty() ? nlohmann::json() : nlohmann::json(queue);
   plan.writes.push_back(patch_workload(workload, Verb::kPatch, {{"spec", {{"queueName", name}}}}));
@@ -240,6 +246,17 @@ bool is_suspended_by_jobset(const JobContext& context) {
   return jobset != nullptr && jobset->meta.uid == controller->uid && jobset->suspended;
 }
 
+// The queue of a job that is stopped can change after the admission. Pods that run still need their quota, and a
+// Workload that the user has made can be in another queue.
+Step leave_old_queue(const JobContext& context, const Workload& workload, Plan& plan) {
+  const std::string_view queue = context.job.queue_name();
+  if (!context.job.stopped() || !workload.admitted() || queue.empty() || workload.queue_name == queue ||
+      jobs::prebuilt_workload_name_of(context.queues().rules, context.job.meta()))
+    return Step::kContinue;
+  if (!needs_quota(context, plan)) wait_for_admission(context, workload, plan);
+  return Step::kDone;
+}
+
 Step start_or_wait(const JobContext& context, const Workload& workload, Plan& plan) {
   if (!context.job.stopped()) return Step::kContinue;
   if (!lets_run(context, workload))
@@ -256,8 +273,8 @@ Step stop_unadmitted(const JobContext& context, const Workload& workload, Plan& 
 }
 
 constexpr Step (*kStepsWithWorkload[])(const JobContext&, const Workload&, Plan&) = {
-    let_go_finished, stop_with_deleted, follow_hold,   follow_end,    tell_reclaimable,
-    tell_ready,      follow_eviction,   keep_selector, start_or_wait, stop_unadmitted};
+    let_go_finished, stop_with_deleted, follow_hold,     follow_end,  tell_reclaimable, tell_ready,
+    follow_eviction, leave_old_queue,   keep_selector,   start_or_wait, stop_unadmitted};
 
 // --- The pass ---
 

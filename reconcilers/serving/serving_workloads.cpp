@@ -9,6 +9,7 @@
 #include "api/meta/constants.h"
 #include "api/meta/names.h"
 #include "api/pods/pod_requests.h"
+#include "api/texts/workload_texts.h"
 #include "base/whole_number.h"
 #include "jobs/pod/pod_group.h"
 #include "reconcilers/job/job_workload_make.h"
@@ -272,10 +273,34 @@ void keep_reservation(const ServingContext& context, const Workload& workload, P
   }
 }
 
+// The queue of a set can change while none of its pods serves. The queue of a Workload that holds quota cannot: its
+// pods wait again, in the other queue.
+Step leave_old_queue(const ServingContext& context, const Workload& workload, Plan& plan) {
+  const std::string queue(context.job.job.queue_name());
+  if (!workload.admitted() || workload.evicted() || queue.empty() || workload.queue_name == queue)
+    return Step::kContinue;
+  const auto pods = context.job.state.pods_of_group(workload.meta.ns, workload.meta.name);
+  if (std::any_of(pods.begin(), pods.end(), [](const QueuedPodPtr& pod) { return pod->ready; })) {
+    plan.events.push_back(
+        context.job.event(kWarningEvent, std::string(kQueueChangedReason),
+                          "Workload " + path_of(workload.meta) + " keeps its quota of queue " + workload.queue_name +
+                              ", because a pod is ready; scale to zero to move it to queue " + queue));
+    return Step::kContinue;
+  }
+  WorkloadDraft draft(workload, context.job);
+  draft.evict(kQueueChangedReason, "", "The queue changed from " + workload.queue_name + " to " + queue);
+  draft.write_into(plan);
+  return Step::kDone;
+}
+
 void keep(const ServingContext& context, const Workload& workload, Plan& plan) {
   if (workload.finished() || workload.meta.deleting) return;
+  if (leave_old_queue(context, workload, plan) == Step::kDone) return;
   if (Alignment(context, workload).write_into(plan) == Step::kDone) return;
-  if (workload.has_quota_reserved() && !workload.admitted()) wait_for_admission(context.job, workload, plan);
+  const size_t writes = plan.writes.size();
+  if (workload.has_quota_reserved() && !workload.admitted() && !workload.evicted())
+    wait_for_admission(context.job, workload, plan);
+  if (plan.writes.size() > writes) return;
   if (workload.has_quota_reserved()) return keep_reservation(context, workload, plan);
   if (is_on_hold(workload) && context.wanted.groups > 0) resume(context, workload, plan);
 }

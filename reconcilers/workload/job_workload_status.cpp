@@ -1,5 +1,6 @@
 #include "reconcilers/workload/job_workload_status.h"
 
+#include "api/texts/workload_texts.h"
 #include "api/workload_conditions.h"
 #include "reconcilers/workload/execution_time.h"
 
@@ -65,7 +66,8 @@ WorkloadStatus released_status(const Workload& workload, const Condition& evicte
   // After the last flavor of a round the next round has a time to begin.
   const bool falls_back =
       evicted.reason == kFlavorFallbackReason && (!status.requeue_state || status.requeue_state->requeue_at.is_zero());
-  const bool at_once = evicted.reason == kPreemptedReason || evicted.reason == kNodeFailuresReason || falls_back;
+  const bool at_once = evicted.reason == kPreemptedReason || evicted.reason == kNodeFailuresReason ||
+                       evicted.reason == kQueueChangedReason || falls_back;
   set_condition(status.conditions,
                 condition(workload, kRequeuedCondition, at_once, evicted.reason, evicted.message, now));
   set_condition(status.conditions,

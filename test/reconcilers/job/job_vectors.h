@@ -213,12 +213,30 @@ inline json recorded_job(const json& line_input, const json& output) {
   return job;
 }
 
+// The API server of the recordings let a Workload that holds quota change its queue, which the rules of its definition
+// refuse. muster releases the quota first.
+inline bool moves_with_quota(const json& line) {
+  const json& before = array_at(line, {"input", "workloads"});
+  const json& after = array_at(line, {"output", "workloads"});
+  return before.size() == 1 && after.size() == 1 && !object_at(after[0], {"status", "admission"}).empty() &&
+         string_at(before[0], {"spec", "queueName"}) != string_at(after[0], {"spec", "queueName"});
+}
+
+inline void check_move(JobCluster& cluster, const ObjectKey& key, const json& recorded) {
+  const auto status = [&] { return object_at(cluster.list(kWorkloads)[0], {"status"}); };
+  CHECK_FALSE(status().contains("admission"));
+  cluster.carried_out(key);
+  CHECK(cluster.list(kWorkloads)[0]["spec"] == recorded["spec"]);
+}
+
 inline void check_reconcile(const json& line) {
   const json& input = line["input"];
   const json& output = line["output"];
   JobCluster cluster = cluster_of(input);
   const ResourceType& type = type_of_json(input["job"]);
-  run_pass(cluster, {&type, "team-a", std::string(string_at(input["job"], {"metadata", "name"}))});
+  const ObjectKey key{&type, "team-a", std::string(string_at(input["job"], {"metadata", "name"}))};
+  run_pass(cluster, key);
+  if (moves_with_quota(line)) return check_move(cluster, key, output["workloads"][0]);
   if (runs_behind_gate(line)) {
     CHECK(bool_at(cluster.list(type)[0], {"spec", "suspend"}));
     return;

@@ -232,6 +232,34 @@ TEST_CASE("a job that its user suspends and enlarges starts again, with nothing 
   }
 }
 
+TEST_CASE("a job that is stopped and names another queue gives its quota back, and its Workload moves") {
+  struct Row {
+    const char* name;
+    bool admitted;
+    bool has_pods;
+    bool moves;
+  };
+  for (const Row& row : {Row{"reserved", false, false, true}, Row{"admitted and not started", true, false, true},
+                         Row{"with a pod that is ending", true, true, false}}) {
+    CAPTURE(row.name);
+    Queued cluster;
+    cluster.settle(kTrain);
+    cluster.workload = cluster.names(kWorkloads).at(0);
+    cluster.admit();
+    cluster.edit(kWorkloads, cluster.workload, [&](json& workload) {
+      if (!row.admitted) workload["status"]["conditions"].erase(1);
+    });
+    cluster.edit(kJobs, "train", [&](json& job) {
+      job["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = "other";
+      if (row.has_pods) job["status"] = {{"active", 1}};
+    });
+    cluster.settle(kTrain);
+    CHECK_FALSE(cluster.runs());
+    CHECK(cluster.get(kWorkloads, cluster.workload)["spec"]["queueName"] == (row.moves ? "other" : "q"));
+    CHECK(cluster.get(kWorkloads, cluster.workload)["status"].contains("admission") == !row.moves);
+  }
+}
+
 TEST_CASE("a job that grew past the webhook keeps its quota until its pods have ended") {
   JobCluster cluster;
   cluster.settings.queues.rules.frameworks.emplace("kubeflow.org/pytorchjob");

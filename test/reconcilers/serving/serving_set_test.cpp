@@ -161,6 +161,48 @@ TEST_CASE("serving sets: one that a finalizer holds in its deletion gives back t
   }
 }
 
+TEST_CASE("serving sets: a set that changes its queue while none of its pods serves moves with its Workload") {
+  for (const bool serves : {false, true}) {
+    CAPTURE(serves);
+    Cluster cluster;
+    cluster.admit_set_of_one();
+    cluster.settle_all();
+    REQUIRE_FALSE(cluster.waits("srv-0"));
+    cluster.edit(kQueuedPods, "srv-0", [&](json& pod) {
+      pod["status"] = {{"phase", "Running"}, {"conditions", json::array()}};
+      pod["spec"]["nodeName"] = "n";
+      if (serves) pod["status"]["conditions"].push_back({{"type", "Ready"}, {"status", "True"}});
+    });
+    cluster.edit(kStatefulSets, "srv",
+                 [](json& set) { set["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = "q2"; });
+    cluster.settle_all();
+    CHECK(cluster.reserved() == "True R");
+    CHECK(cluster.get(kWorkloads, kWorkload)["spec"]["queueName"] == "q");
+    if (serves) {
+      CHECK(cluster.condition_of(kWorkloads, kWorkload, "Evicted").empty());
+      continue;
+    }
+    CHECK(cluster.condition_of(kWorkloads, kWorkload, "Evicted") == "True QueueChanged");
+    cluster.vanish(kQueuedPods, "srv-0");
+    cluster.put(kQueuedPods, pod_of(0));
+    cluster.settle_all();
+    CHECK(cluster.get(kWorkloads, kWorkload)["spec"]["queueName"] == "q2");
+    CHECK(cluster.reserved().starts_with("False "));
+    CHECK(cluster.condition_of(kWorkloads, kWorkload, "Requeued") == "True QueueChanged");
+    CHECK(cluster.waits("srv-0"));
+  }
+}
+
+TEST_CASE("serving sets: quota that no pod has used is given back when the queue changes") {
+  Cluster cluster;
+  cluster.admit_set_of_one();
+  cluster.edit(kWorkloads, kWorkload, [](json& workload) { workload["status"]["conditions"].erase(1); });
+  cluster.edit(kStatefulSets, "srv", [](json& set) { set["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = "q2"; });
+  cluster.settle_all();
+  CHECK(cluster.reserved() == "False PendingEvaluation");
+  CHECK(cluster.get(kWorkloads, kWorkload)["spec"]["queueName"] == "q2");
+}
+
 TEST_CASE("serving sets: pods that are too many wait, and a reservation of another size goes back when nobody runs") {
   Cluster cluster;
   cluster.admit_set_of_one();

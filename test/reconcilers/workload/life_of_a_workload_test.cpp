@@ -41,7 +41,8 @@ std::set<std::string> words_of(const std::string& cell) {
 }
 
 std::string words_in_code() {
-  return test::read_source_file("api/workload_conditions.h") + test::read_source_file("scheduler/outcome.cpp") +
+  return test::read_source_file("api/workload_conditions.h") + test::read_source_file("api/texts/workload_texts.h") +
+         test::read_source_file("scheduler/outcome.cpp") +
          test::read_source_file("scheduler/preemption/preemption.cpp");
 }
 
