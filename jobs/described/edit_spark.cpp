@@ -72,13 +72,25 @@ Result<json> start(const DescribedJob& job, const std::vector<PodSetInfo>& infos
   return patch;
 }
 
+// The role's fields as they were before the start: its pods had the placement of their template and of Spark's
+// properties too.
+PodSetInfo without_placement_beside(const json& role, PodSetInfo info) {
+  const json& beside = role["beside"];
+  for (const auto& [label, value] : read_string_map(beside["nodeSelector"])) {
+    if (const auto found = info.node_selector.find(label); found != info.node_selector.end() && found->second == value)
+      info.node_selector.erase(found);
+  }
+  for (const Toleration& toleration : read_tolerations(beside["tolerations"])) std::erase(info.tolerations, toleration);
+  return info;
+}
+
 json restore(const DescribedJob& job, const std::vector<PodSetInfo>& infos) {
   if (infos.size() != std::size(kRoles) || job.pod_sets.size() != std::size(kRoles)) return nullptr;
   const json kept = json::parse(job.kept, nullptr, false);
   json patch;
   for (size_t i = 0; i < std::size(kRoles); ++i) {
     const json& role = kept[kRoles[i]];
-    json edited = role_patch(template_patch(written(role), infos[i]));
+    json edited = role_patch(template_patch(written(role), without_placement_beside(role, infos[i])));
     if (edited.is_null()) continue;
     if (edited.contains("template")) add_template(role, kRoles[i], edited);
     patch["spec"][kRoles[i]] = std::move(edited);

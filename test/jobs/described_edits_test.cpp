@@ -79,4 +79,80 @@ spec:
         yaml("[{key: user}, {key: second}]"));
 }
 
+namespace {
+
+// Where a pod template, Spark's properties and the application say where pods run.
+const char* const kSpread = R"(
+metadata: {name: s, namespace: a, uid: u}
+spec:
+  suspend: true
+  mode: cluster
+  nodeSelector: {zone: a, role: application}
+  sparkConf:
+    spark.kubernetes.node.selector.pool: general
+    spark.kubernetes.node.selector.zone: b
+    spark.kubernetes.driver.node.selector.pool: drivers
+  driver:
+    cores: 1
+    nodeSelector: {role: own}
+    tolerations: [{key: own}]
+    template:
+      spec:
+        nodeSelector: {disk: fast, pool: template}
+        tolerations: [{key: template}]
+        affinity: {nodeAffinity: {}}
+        priorityClassName: high
+        containers: [{name: spark-kubernetes-driver}]
+  executor: {instances: 1, cores: 1, priorityClassName: low}
+)";
+
+}  // namespace
+
+TEST_CASE("pods of a SparkApplication run where its template, its properties and the application say") {
+  const JobKind& kind = *find_job_kind("sparkoperator.k8s.io", "SparkApplication");
+  const TypedObject typed = read_object(kind.type, yaml(kSpread));
+  const QueuedJob job(kind, typed);
+  const std::vector<PodSet> pod_sets = job.pod_sets({});
+  REQUIRE(pod_sets.size() == 2);
+  const json driver = json::parse(pod_sets[0].pod_template.spec->text);
+  const json executor = json::parse(pod_sets[1].pod_template.spec->text);
+  CHECK(driver["nodeSelector"] == json{{"disk", "fast"}, {"pool", "drivers"}, {"zone", "a"}, {"role", "own"}});
+  CHECK(executor["nodeSelector"] == json{{"pool", "general"}, {"zone", "a"}, {"role", "application"}});
+  CHECK(driver["tolerations"] == yaml("[{key: template}, {key: own}]"));
+  CHECK(driver["affinity"] == yaml("{nodeAffinity: {}}"));
+  CHECK(driver["priorityClassName"] == "high");
+  CHECK(executor["priorityClassName"] == "low");
+}
+
+TEST_CASE("a SparkApplication that was stopped has its own fields again, without those of its template") {
+  const JobKind& kind = *find_job_kind("sparkoperator.k8s.io", "SparkApplication");
+  json object = yaml(kSpread);
+  const TypedObject before = read_object(kind.type, object);
+  std::vector<PodSetInfo> stored;
+  for (const PodSet& pod_set : QueuedJob(kind, before).pod_sets({})) stored.push_back(info_of_pod_set(pod_set));
+  PodSetInfo driver, executor;
+  driver.name = "driver";
+  executor.name = "executor";
+  driver.node_selector = executor.node_selector = {{"flavor", "spot"}};
+  driver.tolerations = executor.tolerations = read_tolerations(yaml("[{key: spot}]"));
+  const auto started = QueuedJob(kind, before).start_patch({driver, executor});
+  REQUIRE(started.ok());
+  object.merge_patch(*started);
+  CHECK(object["spec"]["driver"]["nodeSelector"] == json{{"zone", "a"}, {"role", "own"}, {"flavor", "spot"}});
+  const TypedObject running = read_object(kind.type, object);
+  object.merge_patch(QueuedJob(kind, running).restore_patch(stored));
+  CHECK(object["spec"]["driver"]["nodeSelector"] == json{{"zone", "a"}, {"role", "own"}});
+  CHECK(object["spec"]["driver"]["tolerations"] == yaml("[{key: own}]"));
+  CHECK(object["spec"]["executor"]["nodeSelector"] == json{{"zone", "a"}, {"role", "application"}});
+  CHECK_FALSE(object["spec"]["executor"].contains("tolerations"));
+  // The pods are those of before.
+  const TypedObject stopped = read_object(kind.type, object);
+  const auto same = [&](size_t i) {
+    const PodSetInfo info = info_of_pod_set(QueuedJob(kind, stopped).pod_sets({})[i]);
+    return info.node_selector == stored[i].node_selector && info.tolerations == stored[i].tolerations;
+  };
+  CHECK(same(0));
+  CHECK(same(1));
+}
+
 }  // namespace described_edits_test

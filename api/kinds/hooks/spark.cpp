@@ -1,6 +1,7 @@
 // SparkApplication: the pods of the driver and the executors are made of fields of their own, `driver` and `executor`,
 // and of their pod templates, of which the metadata and what quota counts is read.
 // Source: Spark operator, v1beta2, as facts.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -94,29 +95,55 @@ void add_template(const json& role, std::string_view name, json& pod) {
     if (&container != main) pod["containers"].push_back(container);
   }
   for (const json& container : array_at(given, {"initContainers"})) pod["initContainers"].push_back(container);
-  for (const char* field : {"resources", "resourceClaims", "overhead", "runtimeClassName"}) {
+  for (const char* field :
+       {"resources", "resourceClaims", "overhead", "runtimeClassName", "affinity", "priorityClassName"}) {
     const json* value = find_path(given, {field});
-    if (value != nullptr && says_something(*value)) pod[field] = *value;
+    if (value != nullptr && says_something(*value) && !pod.contains(field)) pod[field] = *value;
   }
 }
 
-// A role has the application's node selector too, and its own has precedence.
-json node_selector_of(const json& spec, const json& role) {
-  json selector = object_at(spec, {"nodeSelector"});
+void add_selectors(const json& spec, const std::string& prefix, json& selector) {
+  for (const auto& [key, value] : object_at(spec, {"sparkConf"}).items()) {
+    if (value.is_string() && key.starts_with(prefix) && key.size() > prefix.size())
+      selector[key.substr(prefix.size())] = value;
+  }
+}
+
+// What decides about nodes beside the role's fields and the application's node selector: the pod template and Spark's
+// properties.
+json placement_beside(const json& spec, const std::string& name) {
+  const json& given = object_at(spec, {name, "template", "spec"});
+  json selector = object_at(given, {"nodeSelector"});
+  add_selectors(spec, "spark.kubernetes.node.selector.", selector);
+  add_selectors(spec, "spark.kubernetes." + name + ".node.selector.", selector);
+  return {{"nodeSelector", std::move(selector)}, {"tolerations", array_at(given, {"tolerations"})}};
+}
+
+// The role's own fields have precedence.
+void add_placement(const json& spec, const std::string& name, json& pod) {
+  const json& role = object_at(spec, {name});
+  json placement = placement_beside(spec, name);
+  json& selector = placement["nodeSelector"];
+  selector.update(object_at(spec, {"nodeSelector"}));
   selector.update(object_at(role, {"nodeSelector"}));
-  return selector;
+  if (!selector.empty()) pod["nodeSelector"] = std::move(selector);
+  json& tolerations = placement["tolerations"];
+  for (const json& toleration : array_at(role, {"tolerations"})) {
+    if (std::find(tolerations.begin(), tolerations.end(), toleration) == tolerations.end())
+      tolerations.push_back(toleration);
+  }
+  if (!tolerations.empty()) pod["tolerations"] = std::move(tolerations);
 }
 
 json pod_template_of(const json& spec, const char* name, DescribedJob& job) {
   const SparkRole role(spec, name);
   json volumes = volumes_of(spec, role.fields());
   json pod = {{"containers", json::array({main_container(role, name, volumes, job)})}};
-  for (const char* field : {"tolerations", "affinity", "priorityClassName", "initContainers"}) {
+  for (const char* field : {"affinity", "priorityClassName", "initContainers"}) {
     const json* value = find_path(role.fields(), {field});
     if (value != nullptr && says_something(*value)) pod[field] = *value;
   }
-  if (json selector = node_selector_of(spec, role.fields()); !selector.empty())
-    pod["nodeSelector"] = std::move(selector);
+  add_placement(spec, name, pod);
   add_template(role.fields(), name, pod);
   add_sidecars(role.fields(), pod["containers"]);
   if (!volumes.empty()) pod["volumes"] = std::move(volumes);
@@ -134,6 +161,7 @@ json kept_of(const json& spec) {
                   {"nodeSelector", object_at(role, {"nodeSelector"})},
                   {"tolerations", array_at(role, {"tolerations"})},
                   {"schedulingGates", array_at(role, {"template", "spec", "schedulingGates"})},
+                  {"beside", placement_beside(spec, name)},
                   {"hasTemplate", pod_template != nullptr && pod_template->is_object()}};
   }
   return kept;

@@ -38,6 +38,23 @@ inline bool has_refused_size(const json& spec) {
   return !spark_mib(string_at(spec, {"driver", "memory"})) || !spark_mib(string_at(spec, {"executor", "memory"}));
 }
 
+// Where pods of the role run, with what the application and the role's template say.
+inline void correct_spark_placement(const json& spec, const json& given, json& pod) {
+  json selector = object_at(given, {"nodeSelector"});
+  selector.update(object_at(spec, {"nodeSelector"}));
+  selector.update(pod.value("nodeSelector", json::object()));
+  if (!selector.empty()) pod["nodeSelector"] = selector;
+  json tolerations = array_at(given, {"tolerations"});
+  for (const json& toleration : pod.value("tolerations", json::array())) {
+    if (std::find(tolerations.begin(), tolerations.end(), toleration) == tolerations.end())
+      tolerations.push_back(toleration);
+  }
+  if (!tolerations.empty()) pod["tolerations"] = tolerations;
+  for (const char* field : {"affinity", "priorityClassName"}) {
+    if (given.contains(field) && !pod.contains(field)) pod[field] = given[field];
+  }
+}
+
 // What pods of the role request by 0.20.0, where the recorded template is what the earlier version made of the role.
 inline void correct_spark_pod(const json& spec, const std::string& role, json& pod) {
   const json& fields = object_at(spec, {role});
@@ -53,11 +70,8 @@ inline void correct_spark_pod(const json& spec, const std::string& role, json& p
   const double factor = type == "Python" || type == "R" ? 0.4 : 0.1;
   const int64_t overhead = std::max<int64_t>(384, static_cast<int64_t>(factor * static_cast<double>(heap)));
   requests["memory"] = Quantity::parse(std::to_string(heap + overhead) + "Mi")->text();
-  json selector = object_at(spec, {"nodeSelector"});
-  selector.update(pod.value("nodeSelector", json::object()));
-  if (!selector.empty()) pod["nodeSelector"] = selector;
-
   const json& given = object_at(fields, {"template", "spec"});
+  correct_spark_placement(spec, given, pod);
   json added = json::array();
   const json& written = array_at(given, {"containers"});
   size_t main = 0;
