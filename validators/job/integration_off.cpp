@@ -1,7 +1,7 @@
-// A queue name on a Job or a JobSet has no effect if integrations.frameworks does not contain the kind: the
-// object runs at once and without quota, as in Kueue. A user who requests a queue gets a warning; for an update
-// only if it adds the name. With unqueuedKinds: Deny the request is refused. A warning is given, for example,
-// with frameworks: [batch/job]:
+// A queue name on a Job or a JobSet, a label or an annotation, has no effect if integrations.frameworks does not
+// contain the kind: the object runs at once and without quota, as in Kueue. A user who requests a queue gets a warning;
+// for an update only if it adds the name. With unqueuedKinds: Deny the request is refused. A warning is given, for
+// example, with frameworks: [batch/job]:
 //
 //   kind: JobSet
 //   metadata: {labels: {kueue.x-k8s.io/queue-name: main}}
@@ -17,7 +17,7 @@ namespace muster::validators::integration_off {
 namespace {
 
 bool names_queue(const nlohmann::json& object) {
-  return label(object, kQueueNameLabel).has_value();
+  return label(object, kQueueNameLabel).has_value() || annotation(object, kQueueNameLabel).has_value();
 }
 
 // The warning; empty: no warning.
@@ -30,20 +30,25 @@ std::string notice(const Review& review) {
          std::string(kind->framework) + ": it runs at once and without quota";
 }
 
-FieldPath field() {
-  return FieldPath("metadata").child("labels").key(kQueueNameLabel);
+std::string_view map_of(const Review& review) {
+  return label(review.request.object, kQueueNameLabel) ? "label" : "annotation";
+}
+
+FieldPath field(const Review& review) {
+  return FieldPath("metadata").child(std::string(map_of(review)) + "s").key(kQueueNameLabel);
 }
 
 FieldErrors check(const Review& review) {
   const std::string said = review.settings.deny_unqueued ? notice(review) : "";
   if (said.empty()) return {};
-  return {forbidden(field(), said + "; remove the label, or ask an administrator to add the framework")};
+  return {forbidden(field(review), said + "; remove the " + std::string(map_of(review)) +
+                                       ", or ask an administrator to add the framework")};
 }
 
 std::vector<std::string> warn(const Review& review) {
   const std::string said = notice(review);
   if (said.empty()) return {};
-  return {field().text() + ": " + said};
+  return {field(review).text() + ": " + said};
 }
 
 }  // namespace
