@@ -127,8 +127,9 @@ MaybeAncestor managed_ancestor(const RuleSettings& settings, const OwnerLookup& 
 
     if (std::find(seen.begin(), seen.end(), facts->uid) != seen.end()) return fail_with(Undecided{"cyclic ownership"});
     if (seen.size() > kMaxOwners) {
-      return fail_with(Undecided{"managed owner chain limit reached: more than " + std::to_string(kMaxOwners) +
-                                 " owners above this object"});
+      return fail_with(Undecided{.message = "managed owner chain limit reached: more than " +
+                                            std::to_string(kMaxOwners) + " owners above this object",
+                                 .too_many_owners = true});
     }
     seen.push_back(facts->uid);
     const bool counts = settings.manage_jobs_without_queue_name || !facts->queue_name.empty() || facts->has_workload;

@@ -26,6 +26,7 @@ struct Undecided {
   // An owner is not in the view: it is too new, or it does not exist. Otherwise only a change of the object can lead to
   // an answer: its owners form a cycle, or are too many.
   bool absent_owner = false;
+  bool too_many_owners = false;
 };
 
 // The kind under review when its integration is enabled (integrations.frameworks); nullptr when Kueue's rules do not

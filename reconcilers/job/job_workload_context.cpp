@@ -36,6 +36,13 @@ Write write_status(const Workload& workload, const WorkloadStatus& status) {
   return write;
 }
 
+void tell_of_owners(const JobContext& context, const jobs::Undecided& undecided, Plan& plan) {
+  if (!undecided.too_many_owners) return;
+  plan.events.push_back(
+      context.event(kWarningEvent, "JobNestingTooDeep",
+                    "Terminated search for Kueue-managed Job because ancestor depth exceeded limit of 10"));
+}
+
 namespace {
 
 Duration grace_of(const PodSpec& spec) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "api/workload.h"
+#include "jobs/management.h"
 #include "jobs/queued_job.h"
 #include "reconcilers/reconciler.h"
 #include "reconcilers/step.h"
@@ -19,6 +20,9 @@ struct JobContext : ReconcileContext {
   Timestamp stamp() const { return to_timestamp(now.wall); }
   ObjectEvent event(std::string_view type, std::string_view reason, std::string note) const;
 };
+
+// An event, if its owners are too many to say in which queue it is.
+void tell_of_owners(const JobContext& context, const jobs::Undecided& undecided, Plan& plan);
 
 // Whether pods of the job run or end, and need its quota. A JobSet's status shows the state of its Jobs late; the Jobs
 // themselves have the current state. Pods in their grace period count, and kDeadNodeBound longer: then their Node is

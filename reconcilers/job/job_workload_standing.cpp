@@ -166,9 +166,11 @@ bool lets_run(const JobContext& context, const Workload& workload) {
 }
 
 void hold(const JobContext& context, Plan& plan) {
-  if (context.job.suspended() || context.job.end()) return;
-  Write write = patch_job(context, Verb::kPatch, context.job.kind().suspend_patch(true));
+  if (context.job.end()) return;
   const jobs::MaybeAncestor whole = ancestor_of(context);
+  if (!whole) tell_of_owners(context, whole.error(), plan);
+  if (context.job.suspended()) return;
+  Write write = patch_job(context, Verb::kPatch, context.job.kind().suspend_patch(true));
   const std::string why = context.job.why_unreadable();
   const std::string excess = whole && *whole ? excess_below(context, **whole) : "";
   if (!why.empty()) {

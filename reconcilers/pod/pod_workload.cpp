@@ -53,7 +53,10 @@ Result<bool, jobs::Undecided> is_queued(const PodContext& context) {
 // The pass runs again when an unknown namespace or owner becomes known.
 Step leave_unqueued(const PodContext& context, Plan& plan) {
   const auto queued = is_queued(context);
-  if (!queued) plan.wake_at(context.job.now.wall + kUndecidedInterval);
+  if (!queued) {
+    tell_of_owners(context.job, queued.error(), plan);
+    plan.wake_at(context.job.now.wall + kUndecidedInterval);
+  }
   return queued && *queued ? Step::kContinue : Step::kDone;
 }
 

@@ -29,7 +29,10 @@ Result<bool, jobs::Undecided> is_queued(const ServingContext& context) {
 Step leave_unqueued(const ServingContext& context, Plan& plan) {
   if (!context.job.job.readable()) return Step::kDone;
   const auto queued = is_queued(context);
-  if (!queued) plan.wake_at(context.job.now.wall + kUndecidedInterval);
+  if (!queued) {
+    tell_of_owners(context.job, queued.error(), plan);
+    plan.wake_at(context.job.now.wall + kUndecidedInterval);
+  }
   return queued && *queued ? Step::kContinue : Step::kDone;
 }
 

@@ -396,6 +396,27 @@ TEST_CASE("jobs that are nobody's business get no Workload") {
   }
 }
 
+TEST_CASE("a job with more owners than are looked at does not run, and an event says why") {
+  for (const int owners : {10, 11}) {
+    CAPTURE(owners);
+    JobCluster cluster;
+    const auto owned_by = [&](int owner) {
+      const std::string number = std::to_string(owner);
+      return owner > owners ? json::array() : controlled_by(kJobSets, "o" + number, "u" + number);
+    };
+    for (int i = 1; i <= owners; ++i)
+      cluster.put(kJobSets, "o" + std::to_string(i),
+                  {{"metadata", {{"uid", "u" + std::to_string(i)}, {"ownerReferences", owned_by(i + 1)}}}});
+    json job = queued_job(1);
+    job["metadata"]["ownerReferences"] = owned_by(1);
+    job["spec"]["suspend"] = false;
+    cluster.put(kJobs, "train", job);
+    cluster.settle(kTrain);
+    CHECK(cluster.get(kJobs, "train")["spec"]["suspend"] == true);
+    CHECK((cluster.count_events("JobNestingTooDeep") > 0) == (owners > 10));
+  }
+}
+
 TEST_CASE("a gate that is removed from a job is removed from its Workload and never added to it") {
   JobCluster cluster;
   const std::string key = "kueue.x-k8s.io/admission-gated-by";
