@@ -5,6 +5,7 @@
 
 #include "api/meta/constants.h"
 #include "api/requests.h"
+#include "api/texts/unmet_requests.h"
 #include "api/workload_conditions.h"
 #include "explain/explain_context.h"
 #include "reconcilers/queues/cluster_queue.h"
@@ -201,9 +202,13 @@ void say_no_flavor(const scheduler::SchedulerView& waits, ExplainReply& reply) {
     if (std::find(reply.because.begin(), reply.because.end(), why) == reply.because.end())
       reply.because.push_back(std::move(why));
   }
-  reply.change.push_back(
-      "Change tolerations, node selector, affinity or requested resources of its pods, or have an administrator add a "
-      "flavor that suits them.");
+  const auto asks_for_topology = [](const scheduler::FlavorRow& row) { return row.verdict == kAsksForTopology; };
+  if (std::any_of(waits.flavors.begin(), waits.flavors.end(), asks_for_topology))
+    reply.change.emplace_back(kAsksForTopologyRemedy);
+  else
+    reply.change.push_back(
+        "Change tolerations, node selector, affinity or requested resources of its pods, or have an administrator add "
+        "a flavor that suits them.");
 }
 
 void say_waiting_for_quota(const scheduler::SchedulerView& waits, ExplainReply& reply) {
@@ -287,7 +292,9 @@ void say_admission_blocked(const ExplainContext& context, ExplainedOthers blocke
 void say_misconfigured(const scheduler::SchedulerView& waits, ExplainReply& reply) {
   reply.say(kMisconfiguredReason, reply.subject() + " is invalid and cannot be admitted, regardless of quota.");
   reply.because.push_back(waits.message);
-  reply.change.push_back("Correct the requests and limits of its pods, or the LimitRange that is named.");
+  reply.change.emplace_back(waits.message == kClaimsDevices
+                                ? kClaimsDevicesRemedy
+                                : "Correct the requests and limits of its pods, or the LimitRange that is named.");
 }
 
 void say_not_looked_at(const ExplainContext& context, const scheduler::SchedulerView& waits, ExplainReply& reply) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/texts/unmet_requests.h"
 #include "base/overloaded.h"
 #include "scheduler/eligibility.h"
 #include "state/cluster_state.h"
@@ -17,10 +18,6 @@ struct Demand {
   std::vector<Requests> per_pod;
   std::string misconfigured;
 };
-
-// muster does not count devices that a pod claims. Kueue uses this message if it does not count them either.
-constexpr std::string_view kClaimsDevices =
-    "Workload uses DRA resources but the KueueDRAIntegration feature gate is not enabled";
 
 bool claims_devices(const Workload& workload, const QueueSettings& settings) {
   return settings.rules.enabled("KueueDRARejectWorkloadsWhenDRADisabled") &&

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/texts/unmet_requests.h"
 #include "api/workload_conditions.h"
 #include "scheduler/eligibility.h"
 #include "scheduler/flavor_assignment.h"
@@ -32,8 +33,7 @@ std::string why_unsuitable(const FlavorRejection& obstacle) {
   if (obstacle.kind == FlavorRejection::Kind::kFailed) return "it has failed for this Workload and is not tried again";
   if (obstacle.kind == FlavorRejection::Kind::kAffinity)
     return "node selector or affinity of the pods exclude its labels";
-  if (obstacle.kind == FlavorRejection::Kind::kNoTopology)
-    return "the pods ask for a place in a topology; muster knows no topologies";
+  if (obstacle.kind == FlavorRejection::Kind::kNoTopology) return std::string(kAsksForTopology);
   return "the ResourceFlavor does not exist";
 }
 

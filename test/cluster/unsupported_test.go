@@ -32,7 +32,7 @@ func TestWhatMusterDoesNotDoIsAnswered(t *testing.T) {
 		job.Spec.Template.Spec.Containers[0].Resources.Claims = []corev1.ResourceClaim{{Name: "gpu"}}
 	})
 	teams.Waits("rack", "NoMatchingFlavor", `Flavor "`+teams.Name("f")+`" does not support TopologyAwareScheduling`)
-	teams.Waits("device", "Misconfigured", "Workload uses DRA resources but the KueueDRAIntegration feature gate is not enabled")
+	teams.Waits("device", "Misconfigured", "the pods claim devices (resourceClaims), and muster does not count devices")
 	teams.Job("a", "plain", 1, "1")
 	teams.Admitted("plain")
 

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/texts/unmet_requests.h"
 #include "reconcilers/workload/admission.h"
 #include "test/support/queue_objects.h"
 #include "test/support/reconciled_cluster.h"
@@ -161,7 +162,7 @@ TEST_CASE("scheduler driver: devices that pods claim are not counted so such Wor
   const auto* refused = deciding.decision<Inadmissible>("claims");
   REQUIRE(refused != nullptr);
   CHECK(refused->reason == "Misconfigured");
-  CHECK(refused->message == "Workload uses DRA resources but the KueueDRAIntegration feature gate is not enabled");
+  CHECK(refused->message == kClaimsDevices);
   // As in Kueue, where this gate is off.
   ReconcilerSettings settings;
   settings.queues.rules.feature_gates = {{"KueueDRARejectWorkloadsWhenDRADisabled", false}};

@@ -163,6 +163,14 @@ inline std::optional<json> as_ours(json error, const json& object) {
   constexpr std::string_view kTheirs = "spec.rayClusterSpec";
   if (object["kind"] == "RayService" && field.starts_with(kTheirs))
     error["field"] = "spec.rayClusterConfig" + field.substr(kTheirs.size());
+  // Kueue names a gate and an annotation. Who follows that is refused by muster's next sentence.
+  if (field.ends_with(".enableInTreeAutoscaling")) {
+    const std::string detail =
+        "muster does not queue Ray clusters that scale themselves: pods would run beyond their quota; set "
+        "enableInTreeAutoscaling to false, and the replicas of the worker groups to what the job needs";
+    error["detail"] = detail;
+    error["message"] = "Invalid value: true: " + detail;
+  }
   return error;
 }
 
