@@ -99,7 +99,21 @@ Step follow_without_match(const PodContext& context, const std::vector<const Wor
   return Step::kDone;
 }
 
+// One that its user has made.
+Step follow_prebuilt(const PodContext& context, std::string_view name, Plan& plan) {
+  const Workload* workload = context.job.state.workload(context.group.meta.ns, name);
+  const bool suits = workload != nullptr && (is_over(*workload) || is_equivalent(context.job, *workload));
+  if (!suits && !jobs::end_of(context.group) && stop_unadmitted(context, kNotMatching, plan) == Step::kDone)
+    return Step::kDone;
+  const WorkloadChoice choice = keep_one_workload(context.job, plan);
+  if (choice.step == Step::kDone) return Step::kDone;
+  return choice.workload == nullptr ? follow_without_workload(context, plan)
+                                    : follow_workload(context, *choice.workload, 0, plan);
+}
+
 Step follow_single(const PodContext& context, Plan& plan) {
+  if (const auto prebuilt = jobs::prebuilt_workload_name_of(context.rules(), context.group.meta))
+    return follow_prebuilt(context, prebuilt->name, plan);
   const std::vector<const Workload*> owned = context.job.state.workloads_of_owner(context.group.meta.uid);
   std::vector<const Workload*> others;
   const Workload* match = nullptr;
@@ -255,7 +269,7 @@ Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   return {};
 }
 
-void requests_for(const state::ClusterState&, const TypedObject& object, std::vector<ObjectKey>& keys) {
+void requests_for(const state::ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
   if (const auto* pod = std::get_if<QueuedPodPtr>(&object)) {
     const std::string group((*pod)->group());
     if (group.empty())
@@ -264,10 +278,14 @@ void requests_for(const state::ClusterState&, const TypedObject& object, std::ve
       keys.push_back({&kPodGroups, (*pod)->meta.ns, group});
   } else if (const auto* workload = std::get_if<WorkloadPtr>(&object)) {
     const ObjectMeta& meta = (*workload)->meta;
-    if (!meta.controller)
+    if (!meta.controller) {
       keys.push_back({&kPodGroups, meta.ns, meta.name});
-    else if (meta.controller->kind == kQueuedPods.kind && meta.controller->api_version == kQueuedPods.api_version)
+      for (const ObjectKey& job : state.jobs_naming_workload(meta.ns, meta.name)) {
+        if (job.type->plural == kQueuedPods.plural) keys.push_back(job);
+      }
+    } else if (meta.controller->kind == kQueuedPods.kind && meta.controller->api_version == kQueuedPods.api_version) {
       keys.push_back({&kQueuedPods, meta.ns, meta.controller->name});
+    }
   }
 }
 

@@ -121,9 +121,10 @@ void apply_trainer(const json& trainer, json& replicated) {
   if (const json& asked = object_at(trainer, {"resourcesPerNode"}); !asked.empty()) (*node)["resources"] = asked;
 }
 
+// The trainer makes at least one pod of a job beside its own.
 int32_t pods_of(const json& replicated, const json& runtime, const json& trainer) {
   const auto parallelism = int_at(replicated, {"template", "spec", "parallelism"});
-  if (!is_trainer(replicated)) return saturated_count(parallelism.value_or(1));
+  if (!is_trainer(replicated)) return std::max(1, saturated_count(parallelism.value_or(1)));
   const auto own = int_at(trainer, {"numNodes"});
   const auto of_runtime = int_at(runtime, {"spec", "mlPolicy", "numNodes"});
   return saturated_count(own ? *own : of_runtime ? *of_runtime : parallelism.value_or(1));
