@@ -188,8 +188,8 @@ class JobKind {
   // shows the suspension.
   virtual bool start_time_is_in_the_way(const TypedObject&) const { return false; }
 
-  // The label selector of its pods; empty: no label says whose they are. The second form is for a job that is gone; where
-  // it differs, the Workload has the first one (reconcilers/workload/pods_left.h).
+  // The label selector of its pods; empty: no label says whose they are. The second form is for a job that is gone;
+  // where it differs, the Workload has the first one (reconcilers/workload/pods_left.h).
   virtual std::string pod_selector(const TypedObject& job) const;
   virtual std::string pod_selector(std::string_view /*name*/, std::string_view /*uid*/) const { return ""; }
   // Its controller does nothing until a user repairs it: it needs no quota.

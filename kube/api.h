@@ -95,8 +95,8 @@ class KubeApi {
                                         const ListHandler& handler, std::stop_token stop = {});
   // Whether the list has such an object: small pages, read until one has it.
   Result<bool, StatusError> find(const Resource& resource, const Selection& selection,
-                                 const std::function<bool(const nlohmann::json& item)>& wanted,
-                                 MonotonicTime not_after, std::stop_token stop = {});
+                                 const std::function<bool(const nlohmann::json& item)>& wanted, MonotonicTime not_after,
+                                 std::stop_token stop = {});
   Answer create(const Resource& resource, std::string_view ns, const nlohmann::json& object,
                 const WriteOptions& options = {}, std::stop_token stop = {});
   // Conflicts unless metadata.resourceVersion is current (or absent, where the kind allows that).

@@ -29,8 +29,8 @@ struct PodSelection {
   Timestamp created_before{};
 };
 
-// Whether such pods are left, by the API server. While that is not known, or there are some, the plan asks or waits, and
-// the answer is true.
+// Whether such pods are left, by the API server. While that is not known, or there are some, the plan asks or waits,
+// and the answer is true.
 bool pods_are_left(const std::string& ns, const PodSelection& selection, const ReconcileContext& context, Plan& plan);
 
 // For who carries the question out: the label selector, and whether this pod of the list counts.

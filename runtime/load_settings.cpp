@@ -128,8 +128,8 @@ ReconcilerSettings reconciler_settings_of(const Settings& settings, bool native_
           .patch_jobset_crd = muster.patch_jobset_definition && muster.group_scheduling,
           .own_namespace = own_namespace,
           .group_scheduling = muster.group_scheduling,
-          .queues = make_queue_settings(settings.configuration.kueue, muster,
-                                        rule_settings_of(settings, {}, native_jobsets)),
+          .queues =
+              make_queue_settings(settings.configuration.kueue, muster, rule_settings_of(settings, {}, native_jobsets)),
           .longest_grace = muster.longest_grace_period};
 }
 

@@ -114,8 +114,8 @@ class ClusterState {
   const Rejection* rejection(const ObjectKey& owner, const ResourceType& type) const;
   // Who pauses because its writes came to nothing. Known to the leader, from its own writes.
   const WritePauses& pauses() const { return pauses_; }
-  // The last answer to this key's search for pods (Verb::kFindPods) by a label selector; nullopt: there is none yet, or it
-  // is time for another one.
+  // The last answer to this key's search for pods (Verb::kFindPods) by a label selector; nullopt: there is none yet, or
+  // it is time for another one.
   struct PodsFound {
     bool any = false;
     Duration next{};  // until it is time
@@ -150,7 +150,8 @@ class ClusterState {
   WritePauses& pauses() { return pauses_; }
   // The answer to a search. After one with pods the next is due in 1 s, then twice as long each time, up to a minute.
   void note_pods(const ObjectKey& asker, const std::string& selector, bool any, MonotonicTime now);
-  // A write of this key was carried out: that it had no pods is about the time before, and the job may have started since.
+  // A write of this key was carried out: that it had no pods is about the time before, and the job may have started
+  // since.
   void forget_no_pods(const ObjectKey& asker);
   // `target` was made, or nobody asks for it any more.
   void forget_rejection(const ObjectKey& owner, const ObjectKey& target);

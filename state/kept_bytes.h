@@ -14,7 +14,8 @@
 
 namespace muster::state {
 
-// One thread. Estimated (jobs/kept/object_bytes.h): the indexes and what other rooms make of the objects are not counted.
+// One thread. Estimated (jobs/kept/object_bytes.h): the indexes and what other rooms make of the objects are not
+// counted.
 class KeptBytes {
  public:
   // The object as it lies in the state. What was added must be removed with the same shared parts.

@@ -133,10 +133,11 @@ constexpr MusterSetting kSettings[] = {
      .value = text<&M::longest_grace_period, parse_limit_timeout>(),
      .help = "Release the quota of a stopped job at this time of its pods' grace period, for example 10m",
      .unset = "no limit",
-     .page = "Pods that are deleted keep the quota of their job until they end, at most for their "
-             "`terminationGracePeriodSeconds` and five minutes, in case their Node is gone. This setting counts no more "
-             "of the grace period. A Warning event `PodsOverstay` at the job says that pods run longer than their "
-             "quota."},
+     .page =
+         "Pods that are deleted keep the quota of their job until they end, at most for their "
+         "`terminationGracePeriodSeconds` and five minutes, in case their Node is gone. This setting counts no more "
+         "of the grace period. A Warning event `PodsOverstay` at the job says that pods run longer than their "
+         "quota."},
     {.name = "backoffJitter",
      .flag = "--backoff-jitter",
      .value = share<&M::backoff_jitter>(),

@@ -41,13 +41,14 @@ struct PodSetSource {
   std::vector<CountFactor> counts;  // their product; none: 1
 };
 
-// A label selector of the job's pods is some of these in a row: a text, then a value of the object, which may be absent.
+// A label selector of the job's pods is some of these in a row: a text, then a value of the object, which may be
+// absent.
 struct SelectorPart {
   std::string text;
   ValuePath value;  // empty: none follows
 };
-// For an object; empty when a value cannot be one of a label. Where the object is gone, only its metadata.name is known:
-// then it is empty too when it needs another value.
+// For an object; empty when a value cannot be one of a label. Where the object is gone, only its metadata.name is
+// known: then it is empty too when it needs another value.
 std::string pod_selector_of(const std::vector<SelectorPart>& parts, const nlohmann::json& object);
 std::string pod_selector_of_gone(const std::vector<SelectorPart>& parts, std::string_view name);
 

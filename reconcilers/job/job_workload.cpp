@@ -273,8 +273,8 @@ Step stop_unadmitted(const JobContext& context, const Workload& workload, Plan& 
 }
 
 constexpr Step (*kStepsWithWorkload[])(const JobContext&, const Workload&, Plan&) = {
-    let_go_finished, stop_with_deleted, follow_hold,     follow_end,  tell_reclaimable, tell_ready,
-    follow_eviction, leave_old_queue,   keep_selector,   start_or_wait, stop_unadmitted};
+    let_go_finished, stop_with_deleted, follow_hold,   follow_end,    tell_reclaimable, tell_ready,
+    follow_eviction, leave_old_queue,   keep_selector, start_or_wait, stop_unadmitted};
 
 // --- The pass ---
 

@@ -127,8 +127,8 @@ void QuotaInvariants::check_release(const Workload& workload, const Holding& hel
               " pods of its Job were active");
 }
 
-// Of a Job or JobSet, by the labels that their pods cannot lose: whatever became of it, its pods are gone, or their nodes
-// have not answered for minutes.
+// Of a Job or JobSet, by the labels that their pods cannot lose: whatever became of it, its pods are gone, or their
+// nodes have not answered for minutes.
 void QuotaInvariants::check_pods_gone(const Workload& workload) {
   const std::string_view uid = workload.meta.label(kJobUidLabel);
   if (uid.empty()) return;

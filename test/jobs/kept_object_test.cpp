@@ -8,10 +8,10 @@
 #include "api/kinds/kind_description.h"
 #include "api/kinds/serving_types.h"
 #include "api/meta/constants.h"
-#include "jobs/kept/object_bytes.h"
 #include "api/pods/in_place_pod.h"
 #include "api/watched_kinds.h"
 #include "jobs/job_kind.h"
+#include "jobs/kept/object_bytes.h"
 
 namespace kept_object_test {
 

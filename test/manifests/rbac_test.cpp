@@ -78,8 +78,8 @@ const Rights kOnlyNative = {"list /services",
                             "get apiextensions.k8s.io/customresourcedefinitions jobsets.jobset.x-k8s.io",
                             "get coordination.k8s.io/leases 6d4f6a47.jobset.x-k8s.io"};
 const Rights kOnlyExternal = {"patch apiextensions.k8s.io/customresourcedefinitions jobsets.jobset.x-k8s.io"};
-const Rights kOnlyGroups = {"watch /pods",       "patch /pods/status", "list /configmaps",
-                            "watch /configmaps", "create /configmaps", "patch /configmaps",  "delete /configmaps"};
+const Rights kOnlyGroups = {"watch /pods",        "patch /pods/status", "list /configmaps",  "watch /configmaps",
+                            "create /configmaps", "patch /configmaps",  "delete /configmaps"};
 
 }  // namespace
 

@@ -86,9 +86,11 @@ TEST_CASE("kept bytes: the objects of a tenant count by what was written into th
     return labels;
   }();
   const json meta = {{"name", "x"}, {"namespace", "team-a"}, {"labels", long_labels}};
-  for (const ResourceType* type : {&kJobs, &kJobSets, &kWorkloads, &kConfigMaps, &kServices, &kLimitRanges, &kLocalQueues})
+  for (const ResourceType* type :
+       {&kJobs, &kJobSets, &kWorkloads, &kConfigMaps, &kServices, &kLimitRanges, &kLocalQueues})
     CHECK(jobs::bytes_of(read_object(*type, {{"metadata", meta}})) > 30'000);
-  const json data = {{"metadata", {{"name", "x"}, {"namespace", "team-a"}}}, {"data", {{"started", std::string(10'000, 'd')}}}};
+  const json data = {{"metadata", {{"name", "x"}, {"namespace", "team-a"}}},
+                     {"data", {{"started", std::string(10'000, 'd')}}}};
   CHECK(jobs::bytes_of(read_object(kConfigMaps, data)) > 10'000);
 }
 

@@ -48,8 +48,8 @@ reconcilers::Plan ReconciledCluster::reconcile(const ObjectKey& key) const {
 
 void ReconciledCluster::apply(const reconcilers::Write& write) {
   const simulation::Answer answer = carry_out(write);
-  const bool taken = answer.outcome == reconcilers::WriteOutcome::kAlreadyExists ||
-                     write.verb == reconcilers::Verb::kFindPods;
+  const bool taken =
+      answer.outcome == reconcilers::WriteOutcome::kAlreadyExists || write.verb == reconcilers::Verb::kFindPods;
   CHECK_MESSAGE((answer.done() || taken), text(write), ": ", answer.message);
 }
 

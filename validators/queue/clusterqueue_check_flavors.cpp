@@ -2,8 +2,8 @@
 //
 //   admissionChecks: [{name: budget, onFlavors: [sopt]}]
 //
-// Without the gate RejectUpdatesToCQWithInvalidOnFlavors, a queue that was stored with such a check can still be changed
-// elsewhere.
+// Without the gate RejectUpdatesToCQWithInvalidOnFlavors, a queue that was stored with such a check can still be
+// changed elsewhere.
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>

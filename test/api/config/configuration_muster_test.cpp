@@ -87,7 +87,8 @@ TEST_CASE("MusterConfiguration refuses what it does not know") {
       {"an unknown field", "suspendguard: enforce",
        "suspendguard: Forbidden: is no field of MusterConfiguration; the fields are suspendGuard, admitters, "
        "waiterImage, logFormat, certificateLifetime, jobSetFeatureGates, jobSetController, patchJobSetDefinition, "
-       "backoffLimitTimeout, longestGracePeriod, backoffJitter, concurrentWrites, groupScheduling, webhookClientCAFile, "
+       "backoffLimitTimeout, longestGracePeriod, backoffJitter, concurrentWrites, groupScheduling, "
+       "webhookClientCAFile, "
        "webhookClientNames, "
        "unqueuedKinds, aggregatedVisibility, dashboard"},
       {"a word that is none", "suspendGuard: maybe",

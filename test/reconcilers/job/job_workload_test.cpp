@@ -464,7 +464,8 @@ TEST_CASE("a Workload without a priority class gets none while it holds quota, a
   CHECK(class_of_workload().is_null());
 }
 
-TEST_CASE("a job with quota whose priority class is missing or gone keeps the old one, and stops and ends as any other") {
+TEST_CASE(
+    "a job with quota whose priority class is missing or gone keeps the old one, and stops and ends as any other") {
   for (const bool named : {true, false}) {
     for (const bool ends : {true, false}) {
       CAPTURE(named);
