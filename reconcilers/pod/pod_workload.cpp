@@ -140,7 +140,7 @@ Step leave_with_deleted(const PodContext& context, Plan& plan) {
   for (const Workload* workload : context.job.state.workloads_of_owner(pod.meta.uid)) {
     const Condition* evicted = find_condition(workload->status.conditions, kEvictedCondition);
     if (evicted != nullptr && evicted->is_true() && !workload->finished()) {
-      if (workload->has_quota_reserved()) release_evicted(context, *workload, *evicted, plan);
+      if (workload->has_quota_reserved()) release_evicted(context.job, *workload, *evicted, false, plan);
     } else if (!workload->finished()) {
       plan.writes.push_back(
           write_status(*workload, finished_status(*workload, kOwnerNotFoundReason,
@@ -240,18 +240,31 @@ Step make_missing(const PodContext& context, const Workload* workload, Plan& pla
 constexpr Step (*kStepsOfGroup[])(const PodContext&, const Workload*, Plan&) = {
     leave_unqueued_group, wake_after_graces, make_missing, tell_conflict, follow_group};
 
-// No pod is left that could own the Workload or that it could count.
-Plan reconcile_empty_group(const Workload* workload) {
+// And not by a StatefulSet or LeaderWorkerSet, which makes its pods anew.
+bool is_owned_by_pods(const Workload& workload) {
+  const json owners = json::parse(workload.group_owners_text);
+  return std::all_of(owners.begin(), owners.end(),
+                     [](const json& owner) { return owner.value("kind", "") == kQueuedPods.kind; });
+}
+
+// No pod is left that could own the Workload or that it could count. Garbage collection deletes it, later.
+Plan reconcile_empty_group(const Workload* workload, const ReconcileContext& context) {
   Plan plan;
-  if (workload != nullptr && workload->of_pod_group() && is_over(*workload))
+  if (workload == nullptr || !workload->of_pod_group()) return plan;
+  const Condition* evicted = find_condition(workload->status.conditions, kEvictedCondition);
+  if (is_over(*workload)) {
     drop_in_use_finalizer(kWorkloads, workload->meta, plan);
+  } else if (workload->has_quota_reserved() && evicted != nullptr && evicted->is_true() &&
+             is_owned_by_pods(*workload)) {
+    release_evicted(context, *workload, *evicted, false, plan);
+  }
   return plan;
 }
 
 Plan reconcile_pods(const ObjectKey& key, const ReconcileContext& context) {
   const Workload* workload = context.state.workload(key.ns, key.name);
   std::vector<QueuedPodPtr> pods = context.state.pods_of_group(key.ns, key.name);
-  if (pods.empty()) return reconcile_empty_group(workload);
+  if (pods.empty()) return reconcile_empty_group(workload, context);
   Plan plan;
   PodGroup group = jobs::make_pod_group(std::move(pods), key.name, context.queues().rules, context.now.wall);
   if (workload != nullptr && workload->of_pod_group())

@@ -17,16 +17,14 @@ namespace muster::reconcilers {
 
 using nlohmann::json;
 
-void release_evicted(const PodContext& context, const Workload& workload, const Condition& evicted, Plan& plan) {
-  const Duration admitted_for = context.job.decisions.admitted_for(workload, context.job.now);
-  WorkloadStatus status = released_status(workload, evicted, admitted_for, context.job.stamp());
-  // The pod is deleted, so its Workload is deleted too.
-  if (!context.is_group()) {
-    if (const Condition* requeued = find_condition(status.conditions, kRequeuedCondition)) {
-      Condition never = *requeued;
-      never.status = "False";
-      set_condition(status.conditions, std::move(never));
-    }
+void release_evicted(const ReconcileContext& context, const Workload& workload, const Condition& evicted, bool has_pods,
+                     Plan& plan) {
+  const Duration admitted_for = context.decisions.admitted_for(workload, context.now);
+  WorkloadStatus status = released_status(workload, evicted, admitted_for, to_timestamp(context.now.wall));
+  if (const Condition* requeued = find_condition(status.conditions, kRequeuedCondition); requeued && !has_pods) {
+    Condition never = *requeued;
+    never.status = "False";
+    set_condition(status.conditions, std::move(never));
   }
   plan.writes.push_back(write_status(workload, status));
 }
@@ -39,7 +37,8 @@ Step follow_eviction(const PodContext& context, const Workload& workload, int32_
   const std::string reason = "WorkloadEvictedDueTo" + evicted->reason.text();
   if (stop_pods(context, WhichPods::kRunning, reason, evicted->message, plan) == Step::kDone) return Step::kDone;
   // Pods that run still need their quota.
-  if (workload.has_quota_reserved() && !context.group.active) release_evicted(context, workload, *evicted, plan);
+  if (workload.has_quota_reserved() && !context.group.active)
+    release_evicted(context.job, workload, *evicted, context.is_group(), plan);
   return Step::kDone;
 }
 

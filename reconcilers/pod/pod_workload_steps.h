@@ -9,7 +9,9 @@ namespace muster::reconcilers {
 // `absent`: how many pods of the group are missing.
 Step follow_workload(const PodContext& context, const Workload& workload, int32_t absent, Plan& plan);
 
-// The end of the reservation of an evicted Workload: none of its pods runs.
-void release_evicted(const PodContext& context, const Workload& workload, const Condition& evicted, Plan& plan);
+// The end of the reservation of an evicted Workload: none of its pods runs. Without pods that wait it is not queued
+// again.
+void release_evicted(const ReconcileContext& context, const Workload& workload, const Condition& evicted, bool has_pods,
+                     Plan& plan);
 
 }  // namespace muster::reconcilers

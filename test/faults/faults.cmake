@@ -232,10 +232,12 @@ fault(evicted-pods-run-on reconcilers/pod/pod_workload_steps.cpp
   "an evicted group of pods gives its quota back while its pods run"
   [[  if (stop_pods(context, WhichPods::kRunning, reason, evicted->message, plan) == Step::kDone) return Step::kDone;
   // Pods that run still need their quota.
-  if (workload.has_quota_reserved() && !context.group.active) release]]
+  if (workload.has_quota_reserved() && !context.group.active)
+]]
   [[  if (!FAULT && stop_pods(context, WhichPods::kRunning, reason, evicted->message, plan) == Step::kDone)
     return Step::kDone;
-  if (workload.has_quota_reserved() && (FAULT || !context.group.active)) release]])
+  if (workload.has_quota_reserved() && (FAULT || !context.group.active))
+]])
 
 fault(set-stays-on-hold reconcilers/serving/serving_workloads.cpp
   "a set that is scaled up again stays on hold"

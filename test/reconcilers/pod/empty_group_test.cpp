@@ -1,0 +1,67 @@
+// A group of pods of which none is left, and its Workload, which garbage collection deletes later.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "reconcilers/pod/pod_workload.h"
+#include "test/reconcilers/pod/pod_vectors.h"
+
+namespace empty_group_test {
+
+using namespace muster;
+using namespace muster::test;
+
+namespace {
+
+json member() {
+  return {{"metadata",
+           {{"name", "a"},
+            {"uid", "a-uid"},
+            {"labels",
+             {{"kueue.x-k8s.io/managed", "true"},
+              {"kueue.x-k8s.io/queue-name", "q"},
+              {"kueue.x-k8s.io/pod-group-name", "group"}}},
+            {"annotations", {{"kueue.x-k8s.io/pod-group-total-count", "1"}}}}},
+          {"spec", pod_template_of({{"cpu", "1"}})["spec"]}};
+}
+
+json true_condition(const char* type, const char* reason) {
+  return condition_at("2026-01-01T11:50:00Z", type, "True", reason);
+}
+
+}  // namespace
+
+TEST_CASE(
+    "empty group: the quota of an evicted group returns with its last pod, and nobody gets it again for the group") {
+  for (const bool evicted : {true, false}) {
+    CAPTURE(evicted);
+    JobCluster cluster = cluster_of_pods({{"config", json::object()}});
+    cluster.reconcilers = {&reconcilers::pod_workload_reconciler};
+    json gated = member();
+    gated["spec"]["schedulingGates"] = {{{"name", "kueue.x-k8s.io/admission"}}};
+    cluster.put(kQueuedPods, gated);
+    cluster.settle_concerned();
+    cluster.edit(kWorkloads, "group", [&](json& workload) {
+      workload["status"] = {{"admission", admission_of(1, {{"cpu", "f1"}}, {{"cpu", 1}})},
+                            {"conditions", {true_condition("QuotaReserved", "R"), true_condition("Admitted", "R")}}};
+    });
+    cluster.settle_concerned();
+    cluster.edit(kQueuedPods, "a", [](json& pod) {
+      pod["spec"]["nodeName"] = "n";
+      pod["status"]["phase"] = "Running";
+    });
+    if (evicted) {
+      cluster.edit(kWorkloads, "group", [](json& workload) {
+        workload["status"]["conditions"].push_back(true_condition("Evicted", "PodsReadyTimeout"));
+      });
+    }
+    cluster.settle_concerned();
+    if (!cluster.names(kQueuedPods).empty()) cluster.vanish(kQueuedPods, "a");
+    cluster.settle_concerned();
+    CHECK(cluster.condition_of(kWorkloads, "group", "QuotaReserved") ==
+          (evicted ? "False PodsReadyTimeout" : "True R"));
+    if (evicted) CHECK(cluster.condition_of(kWorkloads, "group", "Requeued").starts_with("False"));
+  }
+}
+
+}  // namespace empty_group_test
