@@ -15,7 +15,8 @@ void add_manifests(CLI::App& app, ManifestsOptions& options) {
   command.add_option("--only", options.only,
                      "all, crds, rbac, deployment, policies, webhooks, api-services or samples; lean-workloads: a "
                      "policy for Kubernetes 1.36 and "
-                     "later that makes Workloads smaller; chart: tables of the Helm chart");
+                     "later that makes Workloads smaller; visibility-flow-control: limits of the API server for the "
+                     "aggregated visibility API; chart: tables of the Helm chart");
   command.add_option("--config", options.config_file, "Fit the webhooks and the ConfigMap to this configuration")
       ->type_name("FILE");
   command.add_option("--webhook-url", options.webhook_url, "Register this URL instead of the Service");

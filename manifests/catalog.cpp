@@ -36,6 +36,7 @@ constexpr std::array kSetNames = {
     SetName{"samples", ManifestSet::kSamples},
     SetName{"chart", ManifestSet::kChart},
     SetName{"lean-workloads", ManifestSet::kLeanWorkloads},
+    SetName{"visibility-flow-control", ManifestSet::kVisibilityFlowControl},
 };
 
 // The embedded files are part of the program: one that cannot be read is a broken build.
@@ -195,6 +196,8 @@ Documents manifests(ManifestSet set, const ManifestOptions& options) {
       return samples(options);
     case ManifestSet::kLeanWorkloads:
       return lean_workloads_policy(options.registration.own_namespace);
+    case ManifestSet::kVisibilityFlowControl:
+      return read_embedded("visibility-flow-control.yaml");
     case ManifestSet::kChart:
       return {chart_tables()};
     case ManifestSet::kAll:

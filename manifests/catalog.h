@@ -30,10 +30,12 @@ enum class ManifestSet {
   kWebhooks,
   kSamples,
   kLeanWorkloads,  // lean_workloads.h; not part of all
-  kChart,          // no objects: what the Helm chart is made from (chart.h), whatever the options
+  // Limits requests for the aggregated visibility API; not part of all.
+  kVisibilityFlowControl,
+  kChart,  // no objects: what the Helm chart is made from (chart.h), whatever the options
 };
 // "all", "crds", "rbac", "deployment", "policies", "webhooks", "api-services", "samples", "lean-workloads",
-// "chart"; the error lists them.
+// "visibility-flow-control", "chart"; the error lists them.
 Result<ManifestSet> parse_manifest_set(std::string_view text);
 
 struct ManifestOptions {

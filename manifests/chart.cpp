@@ -101,7 +101,9 @@ json aggregated_visibility(ManifestOptions options) {
   for (json& object : rbac_objects(kChartNamespace, options.rights)) {
     if (string_at(object, {"metadata", "name"}) == kAuthenticationReaderBindingName) binding = std::move(object);
   }
-  return {{"binding", std::move(binding)}, {"apiServices", manifests(ManifestSet::kApiServices, options)}};
+  return {{"binding", std::move(binding)},
+          {"apiServices", manifests(ManifestSet::kApiServices, options)},
+          {"flowControl", manifests(ManifestSet::kVisibilityFlowControl, options)}};
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ inline constexpr std::string_view kChartNamespace = "release-namespace";
 //   userRoles, policies            lists
 //   leanWorkloads                  list, for API servers that know its kinds
 //   webhooks.<mode>                as clusterRules; both configurations
-//   aggregatedVisibility           binding and apiServices, where the visibility API is aggregated
+//   aggregatedVisibility           binding, apiServices and flowControl, where the visibility API is aggregated
 //   namespaced                     ConfigMap, Services, NetworkPolicy, Deployment, PodDisruptionBudget
 nlohmann::json chart_tables();
 

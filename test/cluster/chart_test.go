@@ -233,6 +233,10 @@ func TestChartValuesAct(t *testing.T) {
 	if rendered(t, aggregated)[api] == nil || rendered(t, aggregated+"webhooks: {enabled: false}")[api] != nil {
 		t.Error("webhooks.enabled: false changes nothing about the aggregated API")
 	}
+	const flow, limits = "FlowSchema /muster-visibility", "visibilityFlowControl: {enabled: true}"
+	if rendered(t, aggregated)[flow] != nil || rendered(t, limits)[flow] != nil || rendered(t, aggregated+limits)[flow] == nil {
+		t.Error("visibilityFlowControl does not add the FlowSchema of the aggregated API, or adds it alone")
+	}
 	const crd = "CustomResourceDefinition /workloads.kueue.x-k8s.io"
 	if usual[crd].GetAnnotations()["helm.sh/resource-policy"] != "keep" {
 		t.Error("by default the CRDs are not kept")

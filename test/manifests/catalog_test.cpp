@@ -96,6 +96,16 @@ TEST_CASE("the files made from tables equal what the binary prints") {
   }
 }
 
+TEST_CASE("requests for the visibility API have a priority level of their FlowSchema, and no other requests have it") {
+  const Documents documents = manifests::manifests(*parse_manifest_set("visibility-flow-control"), {});
+  REQUIRE(documents.size() == 2);
+  const json &level = documents[0], &schema = documents[1];
+  CHECK(schema["spec"]["priorityLevelConfiguration"]["name"] == level["metadata"]["name"]);
+  REQUIRE(schema["spec"]["rules"].size() == 1);
+  CHECK(schema["spec"]["rules"][0]["resourceRules"][0]["apiGroups"] == json::array({"visibility.kueue.x-k8s.io"}));
+  for (const json& document : manifests::manifests(ManifestSet::kAll, {})) CHECK(document["kind"] != "FlowSchema");
+}
+
 TEST_CASE("the embedded files are those on disk") {
   for (const EmbeddedFile& file : manifests_files()) {
     INFO(std::string(file.path));

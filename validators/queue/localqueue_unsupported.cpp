@@ -29,6 +29,7 @@ extern const Validator rule = {
     .matches = {{"kueue.x-k8s.io", "localqueues"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
+    .origin = RuleOrigin::kMuster,
 };
 
 }  // namespace muster::validators::localqueue_unsupported
