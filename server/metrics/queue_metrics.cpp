@@ -56,7 +56,7 @@ constexpr GaugeFamily kFamilies[] = {
      "Quota that is reserved in all ClusterQueues below the Cohort."},
     {Gauge::kCohortAdmitted, "kueue_cohort_subtree_admitted_active_workloads",
      "Workloads that are admitted in all ClusterQueues below the Cohort and have not finished."},
-    {Gauge::kCohortPending, "kueue_cohort_subtree_pending_workloads",
+    {Gauge::kCohortPending, "muster_cohort_subtree_pending_workloads",
      "Workloads that wait in all ClusterQueues below the Cohort, by the same statuses as kueue_pending_workloads."},
     {Gauge::kLocalPendingWorkloads, "kueue_local_queue_pending_workloads", "Workloads that wait, by LocalQueue."},
     {Gauge::kLocalReservingWorkloads, "kueue_local_queue_reserving_active_workloads",

@@ -79,9 +79,9 @@ constexpr Row kRows[] = {
      Buckets::kWait, kClass, "From admission until all pods were ready."},
     {Measured::kReadySinceAdmitted, Owner::kLocalQueue, "kueue_local_queue_admitted_until_ready_wait_time_seconds",
      Buckets::kWait, kClass, "From admission until all pods were ready, by LocalQueue."},
-    {Measured::kRecovered, Owner::kClusterQueue, "kueue_workload_recovery_wait_time_seconds", Buckets::kWait, kClass,
+    {Measured::kRecovered, Owner::kClusterQueue, "muster_workload_recovery_wait_time_seconds", Buckets::kWait, kClass,
      "From the moment at which a pod was not ready any more until all pods were ready again."},
-    {Measured::kRecovered, Owner::kLocalQueue, "kueue_local_queue_workload_recovery_wait_time_seconds", Buckets::kWait,
+    {Measured::kRecovered, Owner::kLocalQueue, "muster_local_queue_workload_recovery_wait_time_seconds", Buckets::kWait,
      kClass, "From the moment at which a pod was not ready any more until all were ready again, by LocalQueue."},
 
     {Measured::kEvicted, Owner::kClusterQueue, "kueue_evicted_workloads_total", Buckets::kCount,
@@ -96,7 +96,7 @@ constexpr Row kRows[] = {
      "From an eviction until the Workload has stopped and its quota is free."},
     {Measured::kPreempted, Owner::kPreemptor, "kueue_preempted_workloads_total", Buckets::kCount, kReason,
      "Workloads that were preempted, by the ClusterQueue that needed their quota."},
-    {Measured::kFlavorFallback, Owner::kClusterQueue, "kueue_flavor_fallbacks_total", Buckets::kCount, kFlavor,
+    {Measured::kFlavorFallback, Owner::kClusterQueue, "muster_flavor_fallbacks_total", Buckets::kCount, kFlavor,
      "Flavors that have failed for a Workload, by what made them fail."},
 
     {Measured::kFinished, Owner::kClusterQueue, "kueue_finished_workloads_total", Buckets::kCount, kClass,

@@ -36,7 +36,7 @@ void put(engine::Engine& engine, const ResourceType& type, const char* name, jso
 // Label values, by family and label name.
 std::map<std::string, std::map<std::string, std::set<std::string>>> labels_in(const std::string& text) {
   std::map<std::string, std::map<std::string, std::set<std::string>>> labels;
-  static const std::regex kSeries(R"((kueue_\w+)\{([^}]*)\} \S+)"), kLabel(R"re((\w+)="([^"]*)")re");
+  static const std::regex kSeries(R"(((?:kueue|muster_cohort)_\w+)\{([^}]*)\} \S+)"), kLabel(R"re((\w+)="([^"]*)")re");
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     std::smatch series;

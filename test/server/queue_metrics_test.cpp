@@ -118,8 +118,8 @@ TEST_CASE("Every measurement shows in its families with their labels and in no o
        2},
       {"pods that are ready again",
        measurement(Measured::kRecovered, 7),
-       {"kueue_workload_recovery_wait_time_seconds_sum{" + queue + "} 7",
-        "kueue_local_queue_workload_recovery_wait_time_seconds_sum{" + local + "} 7"},
+       {"muster_workload_recovery_wait_time_seconds_sum{" + queue + "} 7",
+        "muster_local_queue_workload_recovery_wait_time_seconds_sum{" + local + "} 7"},
        2},
       {"an eviction",
        measurement(Measured::kEvicted),
@@ -145,7 +145,7 @@ TEST_CASE("Every measurement shows in its families with their labels and in no o
        1},
       {"a flavor that has failed",
        measurement(Measured::kFlavorFallback),
-       {R"(kueue_flavor_fallbacks_total{cluster_queue="cq",flavor="spot",replica_role="leader",trigger="PodsReadyTimeout"} 1)"},
+       {R"(muster_flavor_fallbacks_total{cluster_queue="cq",flavor="spot",replica_role="leader",trigger="PodsReadyTimeout"} 1)"},
        1},
       {"an end",
        measurement(Measured::kFinished),
@@ -169,9 +169,8 @@ TEST_CASE("Every measurement shows in its families with their labels and in no o
       CHECK(shown.has(line));
     }
     const std::string text = shown.metrics.expose();
-    int families = 0;
-    for (size_t at = 0; (at = text.find("# TYPE kueue_", at)) != std::string::npos; ++at) ++families;
-    CHECK(families == row.families);
+    const std::regex type("# TYPE (?:kueue|muster_workload|muster_local_queue|muster_flavor)_");
+    CHECK(std::distance(std::sregex_iterator(text.begin(), text.end(), type), std::sregex_iterator()) == row.families);
   }
 }
 
@@ -291,14 +290,19 @@ TEST_CASE("The documentation has every family") {
        gauge = static_cast<Gauge>(static_cast<int>(gauge) + 1))
     shown.readings->gauges.push_back({gauge, {}, 1});
   const std::string page = test::read_source_file("docs/metrics.md"), text = shown.metrics.expose();
-  const std::regex type("# TYPE ((?:kueue|muster_resource|muster_kept|muster_largest)_\\w+) (\\w+)");
+  const std::regex type(
+      "# TYPE ((?:kueue|muster_resource|muster_kept|muster_largest|muster_workload|muster_local_queue|muster_flavor|"
+      "muster_cohort)_\\w+) (\\w+)");
+  const std::string local = "_local_queue_";
   int families = 0;
   for (std::sregex_iterator it(text.begin(), text.end(), type), end; it != end; ++it, ++families) {
-    const std::string name = (*it)[1], kind = (*it)[2], prefix = "kueue_local_queue_";
+    const std::string name = (*it)[1], kind = (*it)[2];
     CAPTURE(name);
     // Counters and histograms by LocalQueue share the row of their ClusterQueue's.
-    const bool shares = kind != "gauge" && name.starts_with(prefix);
-    const std::string row = "`" + (shares ? "kueue_" + name.substr(prefix.size()) : name) + "`";
+    const size_t infix = name.find(local);
+    const bool shares = kind != "gauge" && infix != std::string::npos;
+    std::string row = "`" + name + "`";
+    if (shares) row.replace(infix + 1, local.size(), "_");
     const size_t at = page.find(row);
     REQUIRE(at != std::string::npos);
     const std::string line = page.substr(at, page.find('\n', at) - at);
