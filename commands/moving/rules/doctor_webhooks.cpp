@@ -13,14 +13,20 @@ namespace {
 
 using nlohmann::json;
 
+struct ServingCertificate {
+  std::string secret;  // its name
+  std::string chain;
+};
+
 // The certificate that muster's replicas share; empty: it is not in a Secret, or could not be read.
-std::string serving_chain(const DoctorContext& context) {
+ServingCertificate serving_certificate(const DoctorContext& context) {
   for (const json* secret : context.dump.of_kind("", "Secret")) {
     if (string_at(*secret, {"metadata", "namespace"}) != context.facts.muster_namespace) continue;
     const auto chain = base64_decode(string_at(*secret, {"data", "tls.crt"}));
-    if (chain && !chain->empty() && label(*secret, manifests::kAppNameLabel) == manifests::kAppName) return *chain;
+    if (chain && !chain->empty() && label(*secret, manifests::kAppNameLabel) == manifests::kAppName)
+      return {std::string(string_at(*secret, {"metadata", "name"})), *chain};
   }
-  return "";
+  return {};
 }
 
 bool has_endpoints(const ClusterDump& dump, std::string_view ns, std::string_view service) {
@@ -108,20 +114,23 @@ void look_at_definition(const DoctorContext& context, const manifests::DefinedKi
     look_at_client(context, name, object_at(conversion, {"webhook", "clientConfig"}), chain);
 }
 
-void look_at_certificate(const DoctorContext& context, const std::string& chain) {
-  if (chain.empty()) return;
-  const auto facts = certs::read_certificate(chain);
+void look_at_certificate(const DoctorContext& context, const ServingCertificate& certificate) {
+  if (certificate.chain.empty()) return;
+  const auto facts = certs::read_certificate(certificate.chain);
   if (facts) return;
-  context.add(Severity::kBlocker, "certificate-unreadable", {"Secret " + context.facts.muster_namespace},
+  context.add(Severity::kBlocker, "certificate-unreadable",
+              {"Secret " + context.facts.muster_namespace + "/" + certificate.secret},
               "the certificate that muster serves cannot be read: " + facts.error().message,
-              context.kubectl() + "delete the Secret, and " + context.kubectl() + "rollout restart deployment/muster");
+              context.kubectl() + "delete secret " + certificate.secret + ", and " + context.kubectl() +
+                  "rollout restart deployment/muster");
 }
 
 }  // namespace
 
 void doctor_webhooks(const DoctorContext& context) {
-  const std::string chain = serving_chain(context);
-  look_at_certificate(context, chain);
+  const ServingCertificate certificate = serving_certificate(context);
+  const std::string& chain = certificate.chain;
+  look_at_certificate(context, certificate);
   look_at_webhooks(context, chain);
   for (const manifests::DefinedKind& kind : manifests::defined_kinds()) look_at_definition(context, kind, chain);
 }

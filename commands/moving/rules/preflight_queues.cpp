@@ -21,6 +21,13 @@ bool is_said_elsewhere(const json& object, const ReviewFinding& finding) {
          (kind == "AdmissionCheck" && finding.field == "spec.controllerName");
 }
 
+std::string remedy_for(const ReviewFinding& finding) {
+  if (!finding.field.starts_with("spec.concurrentAdmissionPolicy")) return "change the object before the move";
+  return "this field cannot change: create a second ClusterQueue without it, LocalQueues of the other for its jobs, "
+         "and "
+         "delete this one when it is empty";
+}
+
 // The check of a new object: the fields that muster refuses or does not know.
 void judge_objects(const PreflightContext& context, const ClusterView& view, std::string_view kind) {
   for (const json* object : context.dump.of_kind(kQueueGroup, kind)) {
@@ -36,7 +43,7 @@ void judge_objects(const PreflightContext& context, const ClusterView& view, std
                   {object_name(*object)},
                   unknown ? "muster does not know " + finding.field + ": it stays in the object and has no effect"
                           : "muster would refuse this object if it were created now: " + finding.text(),
-                  unknown ? "" : "change the object before the move");
+                  unknown ? "" : remedy_for(finding));
     }
   }
 }
@@ -45,10 +52,12 @@ void find_topologies(const PreflightContext& context) {
   for (const json* flavor : context.dump.of_kind(kQueueGroup, "ResourceFlavor")) {
     const std::string_view topology = string_at(*flavor, {"spec", "topologyName"});
     if (topology.empty()) continue;
-    context.add(Severity::kHarm, "flavor-with-topology", {object_name(*flavor)},
-                "it names a Topology: muster has no topology-aware scheduling, so jobs that ask for a topology stay "
-                "pending, and the others are placed anywhere in the flavor",
-                "remove spec.topologyName, or keep Kueue for these queues");
+    context.add(
+        Severity::kHarm, "flavor-with-topology", {object_name(*flavor)},
+        "it names a Topology: muster has no topology-aware scheduling, so jobs that ask for a topology stay "
+        "pending, and the others are placed anywhere in the flavor",
+        "create a second flavor without spec.topologyName, name it in the ClusterQueues instead of this one, and "
+        "delete this one; or keep Kueue for these queues");
   }
 }
 

@@ -5,9 +5,11 @@
 #include "api/codec/json.h"
 #include "api/meta/constants.h"
 #include "api/meta/owner_reference.h"
+#include "api/texts/unmet_requests.h"
 #include "api/unqueued_kinds.h"
 #include "commands/moving/rules/preflight.h"
 #include "jobs/job_kind.h"
+#include "jobs/unmet_requests.h"
 #include "jobs/unread_annotations.h"
 
 namespace muster::commands {
@@ -41,9 +43,36 @@ void find_unqueued(const PreflightContext& context, const json& object) {
                         "integrations.externalFrameworks");
 }
 
+// A pod template cannot change while the job runs.
+void find_unmet_requests(const PreflightContext& context, const json& object, const jobs::JobKind& kind) {
+  for (const jobs::UnmetRequest& request : jobs::unmet_requests_of(context.rules, kind, object)) {
+    const bool devices = request.problem == kClaimsDevices;
+    context.add(Severity::kHarm, devices ? "job-with-devices" : "job-with-topology", {object_name(object)},
+                request.place + ": " + std::string(request.problem) + ": if it is evicted it stays pending",
+                "let it finish before the move, or create it again without " +
+                    std::string(devices ? "resourceClaims" : "its topology annotations"));
+  }
+}
+
+void find_ray_autoscaler(const PreflightContext& context, const json& object) {
+  const json& spec = object_at(object, {"spec"});
+  for (const json* cluster : {&spec, &object_at(spec, {"rayClusterSpec"}), &object_at(spec, {"rayClusterConfig"})}) {
+    if (group_of(string_at(object, {"apiVersion"})) == "ray.io" && bool_at(*cluster, {"enableInTreeAutoscaling"}))
+      context.add(
+          Severity::kHarm, "ray-autoscaler", {object_name(object)},
+          "Ray adds pods to it while it runs: muster counts those that it had at its start, and refuses such "
+          "objects when they are created",
+          "let it finish before the move, or create it again with enableInTreeAutoscaling: false and the number "
+          "of workers that it needs");
+  }
+}
+
 void find_job_fields(const PreflightContext& context, const json& object) {
-  find_unread_annotations(
-      context, object, jobs::find_job_kind(group_of(string_at(object, {"apiVersion"})), string_at(object, {"kind"})));
+  const jobs::JobKind* kind =
+      jobs::find_job_kind(group_of(string_at(object, {"apiVersion"})), string_at(object, {"kind"}));
+  find_unread_annotations(context, object, kind);
+  if (kind != nullptr) find_unmet_requests(context, object, *kind);
+  find_ray_autoscaler(context, object);
   if (string_at(object, {"spec", "managedBy"}) == kMultiKueueControllerName)
     context.add(Severity::kHarm, "multikueue-job", {object_name(object)},
                 "MultiKueue runs it in another cluster, and muster has no MultiKueue: its status would not be updated",
@@ -51,14 +80,6 @@ void find_job_fields(const PreflightContext& context, const json& object) {
   if (annotation(object, kElasticJobAnnotation) == "true")
     context.add(Severity::kChange, "elastic-job", {object_name(object)},
                 "it can grow while it runs; with muster a change of size stops it and queues it again", "");
-  const std::string text = object_at(object, {"spec"}).dump();
-  for (const char* key : {"kueue.x-k8s.io/podset-required-topology", "kueue.x-k8s.io/podset-preferred-topology",
-                          "kueue.x-k8s.io/podset-unconstrained-topology"}) {
-    if (text.find(key) != std::string::npos)
-      context.add(Severity::kHarm, "job-with-topology", {object_name(object)},
-                  "it asks for a topology, which muster does not know: if it is evicted it stays pending",
-                  "remove the annotation " + std::string(key) + " from its pods");
-  }
 }
 
 bool holds_quota(const json& workload) {
@@ -92,6 +113,12 @@ void find_workload(const PreflightContext& context, const json& workload) {
                 "turn concurrent admission off and let these Workloads end before the move");
   if (!array_at(workload, {"spec", "preemptionGates"}).empty())
     context.add(Severity::kChange, "workload-with-gates", {name}, "muster does not know its spec.preemptionGates", "");
+  if (const auto older = annotation(workload, "kueue.x-k8s.io/workload-slice-replacement-for"))
+    context.add(
+        Severity::kHarm, "workload-slice", {name},
+        "it takes the place of Workload " + std::string(*older) +
+            " of the same elastic job: muster keeps one Workload of a job, and stops the job if that has no quota",
+        "wait until it is admitted and the other one is finished before the move");
   for (const json& assignment : array_at(workload, {"status", "admission", "podSetAssignments"})) {
     if (find_path(assignment, {"topologyAssignment"}))
       context.add(Severity::kChange, "workload-with-topology", {name},

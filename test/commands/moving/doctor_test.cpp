@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <regex>
 #include <sstream>
 
 #include "api/meta/time.h"
@@ -110,6 +111,19 @@ class Clinic {
   DoctorFacts facts;
 };
 
+// What begins with kubectl is a verb and its arguments, up to the next command or the rest of the sentence.
+bool commands_are_whole(const std::string& remedy) {
+  static const std::regex begin("kubectl (?:-n \\S+ )?"),
+      command(
+          "kubectl (?:-n \\S+ )?(?:muster \\w+|get|delete|describe|logs|apply|edit|scale|set "
+          "image|label|patch|create|rollout "
+          "(?:restart|status))(?: (?!the |a |an |and )[^ ,;|]+)*(?:[,;|)].*| \\| .*| and .*)?");
+  std::sregex_iterator place(remedy.begin(), remedy.end(), begin);
+  return std::all_of(place, std::sregex_iterator(), [&](const std::smatch& found) {
+    return std::regex_match(remedy.substr(static_cast<size_t>(found.position())), command);
+  });
+}
+
 }  // namespace
 
 TEST_CASE("doctor: nothing is wrong with a muster that was just installed") {
@@ -163,6 +177,9 @@ TEST_CASE("doctor: each illness has its severity and a command") {
        "rollout restart"},
       {"ca-mismatch", Severity::kBlocker, [](Clinic& c) { *c.facts.server_now = c.facts.now = kNow + 25h; },
        "rollout restart"},
+      {"certificate-unreadable", Severity::kBlocker,
+       [](Clinic& c) { c.at("Secret/muster-webhook-cert")["data"]["tls.crt"] = base64_encode("nonsense"); },
+       "delete secret muster-webhook-cert, and"},
       {"definition-missing", Severity::kBlocker,
        [](Clinic& c) { c.objects.erase("CustomResourceDefinition/cohorts.kueue.x-k8s.io"); }, "--only crds"},
       {"definition-deleted", Severity::kBlocker,
@@ -242,6 +259,7 @@ TEST_CASE("doctor: each illness has its severity and a command") {
              finding.remedy.find(row.remedy) != std::string::npos;
     });
     CHECK(found != findings.end());
+    for (const Finding& finding : findings) CHECK_MESSAGE(commands_are_whole(finding.remedy), finding.remedy);
   }
 }
 

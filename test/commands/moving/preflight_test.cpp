@@ -121,6 +121,30 @@ const Row kRows[] = {
      "q}}\nspec: "
      "{template: {metadata: {annotations: {kueue.x-k8s.io/podset-required-topology: rack}}}}\n",
      Severity::kHarm, "job-with-topology", "Job a/j"},
+    {"a Job that asks for slices of a topology alone",
+     "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j, namespace: a, labels: {kueue.x-k8s.io/queue-name: "
+     "q}}\nspec: "
+     "{template: {metadata: {annotations: {kueue.x-k8s.io/podset-slice-required-topology: rack, "
+     "kueue.x-k8s.io/podset-slice-size: '2'}}}}\n",
+     Severity::kHarm, "job-with-topology", "Job a/j"},
+    {"a Job that asks for layers of a topology alone",
+     "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j, namespace: a, labels: {kueue.x-k8s.io/queue-name: "
+     "q}}\nspec: "
+     "{template: {metadata: {annotations: {kueue.x-k8s.io/podset-slice-required-topology-constraints: '[]'}}}}\n",
+     Severity::kHarm, "job-with-topology", "Job a/j"},
+    {"a Job that claims devices",
+     "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j, namespace: a, labels: {kueue.x-k8s.io/queue-name: "
+     "q}}\nspec: "
+     "{template: {spec: {resourceClaims: [{name: gpu}]}}}\n",
+     Severity::kHarm, "job-with-devices", "Job a/j"},
+    {"a Ray cluster that scales itself",
+     "apiVersion: ray.io/v1\nkind: RayJob\nmetadata: {name: j, namespace: a, labels: {kueue.x-k8s.io/queue-name: "
+     "q}}\nspec: {rayClusterSpec: {enableInTreeAutoscaling: true}}\n",
+     Severity::kHarm, "ray-autoscaler", "RayJob a/j"},
+    {"one of two Workloads of an elastic job",
+     "apiVersion: kueue.x-k8s.io/v1beta2\nkind: Workload\nmetadata: {name: w, namespace: a, annotations: "
+     "{kueue.x-k8s.io/workload-slice-replacement-for: a/v}}\n",
+     Severity::kHarm, "workload-slice", "Workload a/w"},
     {"a pod with the gate",
      "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: a}\nspec: {schedulingGates: [{name: "
      "kueue.x-k8s.io/admission}]}\n",
