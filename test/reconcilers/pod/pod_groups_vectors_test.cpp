@@ -187,6 +187,16 @@ void check_pod_status(const json& input, const json& output) {
   });
 }
 
+// Whether only other pods can help: muster does not try again before there are some.
+bool is_lasting_error(const PodGroup& group) {
+  const auto members = jobs::members_of(group);
+  if (!members) return members.error().lasting;
+  PodGroup kept = group;
+  kept.pods = members->members;
+  const auto pod_sets = jobs::pod_sets_of(kept);
+  return pod_sets ? pod_sets->size() > jobs::kMostRoles : pod_sets.error().lasting;
+}
+
 void check_pod_construct(const json& input, const json& output) {
   JobCluster cluster = pods_of(input);
   Plan plan;
@@ -207,6 +217,8 @@ void check_pod_construct(const json& input, const json& output) {
     REQUIRE(plan.events.size() == 1);
     CHECK(plan.events[0].note == output["error"]);
     CHECK(plan.events[0].reason == "ErrWorkloadCompose");
+    with_pods(cluster, input,
+              [&](const PodContext& context) { CHECK(is_lasting_error(context.group) == output["unretryable"]); });
     return;
   }
   json ours = comparable_workloads(cluster.list(kWorkloads));
@@ -243,6 +255,7 @@ void check_pod_start(const json& input, const json& output) {
   });
   CHECK(errors.empty() == !output.contains("error"));
   if (!errors.empty()) CHECK(errors.contains(output["error"].get<std::string>()));
+  CHECK(output.value("permanent", false) == !errors.empty());
   CHECK(started == output["events"].size());
   check_pods(cluster, input, output["pods"], {});
 }

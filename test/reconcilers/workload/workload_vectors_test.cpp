@@ -155,6 +155,7 @@ TEST_SUITE("vectors") {
       const Duration delay = to_time_point(state.requeue_at) - kNow;
       CHECK(delay >= least);
       CHECK(delay <= least + least / 10'000);
+      CHECK(line["output"]["samplesInBounds"] == true);
     }
   }
 
