@@ -12,6 +12,7 @@
 #include "commands/agent/agent.h"
 #include "commands/dashboard/dashboard.h"
 #include "commands/explain/explain.h"
+#include "commands/foreign_flags.h"
 #include "commands/kubectl/completion.h"
 #include "commands/kubectl/create_command.h"
 #include "commands/kubectl/get_command.h"
@@ -43,6 +44,7 @@ void add_serve(CLI::App& app, ServeFlags& flags) {
   refuse_old_flag(serve, "--ignore-unsupported-frameworks",
                   "was removed: muster starts with all kinds that Kueue's integrations.frameworks can have, and logs "
                   "the kinds that it does not queue; remove the flag");
+  add_foreign_flags(serve, flags.notes);
   add_setting_flags(serve, SettingFlags::kAll, flags.settings.given);
   serve.add_option("--kubeconfig", flags.kubeconfig, "Default: KUBECONFIG, the pod's account, ~/.kube/config");
   serve.add_option("--context", flags.context, "Context of the kubeconfig");

@@ -36,6 +36,7 @@ int serve(const ServeFlags& flags) {
   const LogFormat terminal_format = isatty(STDERR_FILENO) ? LogFormat::kText : LogFormat::kJson;
   runtime::set_up_log(muster.log_format.value_or(terminal_format), flags.log_level);
   runtime::log_info("muster starts", {{"version", runtime::kVersion}, {"commit", runtime::kCommit}});
+  for (const std::string& note : flags.notes) runtime::log_info("flag without effect", {{"message", note}});
   for (const std::string& warning : settings->warnings) runtime::log_warning("configuration", {{"warning", warning}});
   if (auto idle = not_acting_yet(settings->configuration.kueue); !idle.empty()) {
     runtime::log_warning("these settings are recognized but not implemented and have no effect", {{"settings", idle}});

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "runtime/load_settings.h"
@@ -31,6 +32,7 @@ struct ServeFlags {
   uint64_t record_limit = runtime::RecordingOptions::kDefaultLimit;
 
   runtime::LogLevel log_level = runtime::LogLevel::kInfo;
+  std::vector<std::string> notes;  // of flags that have no effect here
 };
 
 // Serves until SIGTERM or SIGINT, then drains. Returns the process's exit code: 0

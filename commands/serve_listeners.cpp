@@ -2,8 +2,10 @@
 #include "commands/serve_process.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <thread>
 
+#include "api/codec/json.h"
 #include "commands/dashboard/embedded.h"
 #include "runtime/explain_service.h"
 #include "runtime/memory_limit.h"
@@ -21,6 +23,11 @@ runtime::ListenAddresses listen_addresses(const ServeFlags& flags, const Configu
   return {flags.webhook_bind_address.value_or(webhook.host + ":" + std::to_string(webhook.port)),
           flags.health_probe_bind_address.value_or(configuration.health_probe_bind_address),
           flags.metrics_bind_address.value_or(configuration.metrics_bind_address), ""};
+}
+
+server::ProbePaths probe_paths(const Configuration& configuration) {
+  const nlohmann::json& health = object_at(configuration.effective, {"health"});
+  return server::probe_paths(string_at(health, {"livenessEndpointName"}), string_at(health, {"readinessEndpointName"}));
 }
 
 std::string visibility_address(const Configuration& configuration) {
@@ -104,6 +111,7 @@ Outcome<> ServeProcess::start_serving() {
   if (!cluster_) view = [empty = std::make_shared<const ClusterView>()] { return empty; };
   auto serving =
       runtime::Serving::make({.addresses = std::move(addresses),
+                              .probe_paths = probe_paths(kueue()),
                               .tls = kueue().tls,
                               .workers = worker_count(flags_),
                               .rules =

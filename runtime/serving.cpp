@@ -45,7 +45,8 @@ Serving::Serving(Options options, std::shared_ptr<server::TlsContext> tls)
       converter_(metrics_, &log_, *options_.clock, budgets()),
       webhook_(webhook_listener(), webhook_routes()) {
   if (!is_off(options_.addresses.health_probe)) {
-    probes_ = std::make_unique<server::ProbeServer>(listener(options_.addresses.health_probe, nullptr, 1), readiness_);
+    probes_ = std::make_unique<server::ProbeServer>(listener(options_.addresses.health_probe, nullptr, 1), readiness_,
+                                                    options_.probe_paths);
   }
   if (!is_off(options_.addresses.metrics)) {
     metrics_server_ = std::make_unique<server::MetricsServer>(listener(options_.addresses.metrics, tls_, 4), metrics_,

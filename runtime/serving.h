@@ -32,6 +32,7 @@ class Serving {
  public:
   struct Options {
     ListenAddresses addresses;
+    server::ProbePaths probe_paths{};
     TlsSettings tls;
     size_t workers = 4;
     server::SettingsProvider rules;

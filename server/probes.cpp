@@ -92,17 +92,27 @@ HttpResponse Readiness::report(bool verbose) const {
   return response;
 }
 
-Routes probe_routes(const Readiness& readiness) {
+ProbePaths probe_paths(std::string_view liveness_endpoint, std::string_view readiness_endpoint) {
+  ProbePaths paths;
+  const auto set = [](std::string_view name, std::string& path) {
+    if (!name.empty()) path = (name.front() == '/' ? "" : "/") + std::string(name);
+  };
+  set(liveness_endpoint, paths.liveness);
+  set(readiness_endpoint, paths.readiness);
+  return paths;
+}
+
+Routes probe_routes(const Readiness& readiness, const ProbePaths& paths) {
   const auto health = [&readiness](const HttpRequest& request) {
     return readiness.health(asks_for_details(request.query));
   };
   const auto ready = [&readiness](const HttpRequest& request) {
     return readiness.report(asks_for_details(request.query));
   };
-  return {{HttpMethod::kGet, "/healthz", health}, {HttpMethod::kGet, "/readyz", ready}};
+  return {{HttpMethod::kGet, paths.liveness, health}, {HttpMethod::kGet, paths.readiness, ready}};
 }
 
-ProbeServer::ProbeServer(HttpServerOptions options, const Readiness& readiness)
-    : server_(std::move(options), probe_routes(readiness)) {}
+ProbeServer::ProbeServer(HttpServerOptions options, const Readiness& readiness, const ProbePaths& paths)
+    : server_(std::move(options), probe_routes(readiness, paths)) {}
 
 }  // namespace muster::server

@@ -45,14 +45,21 @@ class Readiness {
   std::string sick_ GUARDED_BY(mutex_);
 };
 
+struct ProbePaths {
+  std::string liveness = "/healthz";
+  std::string readiness = "/readyz";
+};
+// With the endpoint names of Kueue's Configuration; an empty one is the default. The slash before it can be left out.
+ProbePaths probe_paths(std::string_view liveness_endpoint, std::string_view readiness_endpoint);
+
 // The two routes; `readiness` outlives them. /healthz is 200 as long as a
 // worker answers and nothing has called set_sick().
-Routes probe_routes(const Readiness& readiness);
+Routes probe_routes(const Readiness& readiness, const ProbePaths& paths);
 
 // options.bind_address is ":8081" by convention; options.tls must be null.
 class ProbeServer {
  public:
-  ProbeServer(HttpServerOptions options, const Readiness& readiness);
+  ProbeServer(HttpServerOptions options, const Readiness& readiness, const ProbePaths& paths = {});
 
   Outcome<> start() { return server_.start(); }
   uint16_t port() const { return server_.port(); }

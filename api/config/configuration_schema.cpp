@@ -77,8 +77,8 @@ constexpr ConfigStruct kMetrics{"ControllerMetrics", kMetricsFields};
 
 constexpr ConfigField kHealthFields[] = {
     {"healthProbeBindAddress", kString, kOne, kOmitEmpty, "string", nullptr, kBoth, kActs},
-    {"readinessEndpointName", kString, kOne, kOmitEmpty, "string"},
-    {"livenessEndpointName", kString, kOne, kOmitEmpty, "string"},
+    {"readinessEndpointName", kString, kOne, kOmitEmpty, "string", nullptr, kBoth, kActs},
+    {"livenessEndpointName", kString, kOne, kOmitEmpty, "string", nullptr, kBoth, kActs},
 };
 constexpr ConfigStruct kHealth{"ControllerHealth", kHealthFields};
 

@@ -3,11 +3,13 @@
 
 #include <doctest/doctest.h>
 
+#include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <random>
 #include <sstream>
 
 #include "api/config/muster_settings.h"
+#include "commands/foreign_flags.h"
 #include "test/support/temporary_folder.h"
 
 namespace cli_test {
@@ -34,6 +36,24 @@ bool has(const std::string& text, const std::string& part) {
 }
 
 }  // namespace
+
+TEST_CASE("command line: flags of Kueue's and JobSet's controllers are accepted, and serve says what acts instead") {
+  CLI::App app;
+  std::vector<std::string> notes;
+  add_foreign_flags(app, notes);
+  app.parse(
+      "--leader-elect --kube-api-qps=50 --kube-api-burst 100 --zap-devel=false --zap-log-level=2 --zap-encoder json");
+  CHECK(notes == std::vector<std::string>{
+                     "--leader-elect has no effect: leaderElection.leaderElect of the Configuration acts instead "
+                     "(default: true)",
+                     "--kube-api-qps has no effect: clientConnection.qps of the Configuration acts instead",
+                     "--kube-api-burst has no effect: clientConnection.burst of the Configuration acts instead",
+                     "--zap-log-level has no effect: --log-level acts instead (debug, info, warning, error)",
+                     "--zap-devel has no effect: --log-format acts instead (text, json)",
+                     "--zap-encoder has no effect: --log-format acts instead (text, json)"});
+  CHECK(app.help().find("zap") == std::string::npos);
+  CHECK(run({"serve", "--leader-elect=false", "--zap-log-level=debug", "--help"}).code == 0);
+}
 
 TEST_CASE("command line: what is wrong is said in a sentence, with exit code 2") {
   struct Row {

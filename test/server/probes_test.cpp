@@ -50,6 +50,23 @@ TEST_CASE("Shutting down is unready but healthy") {
   CHECK(client.exchange(get("/healthz?verbose"))->body == "[+]ping ok\nhealthz check passed\n");
 }
 
+TEST_CASE("The endpoints have the names of the configuration") {
+  CHECK(probe_paths("", "").liveness == "/healthz");
+  CHECK(probe_paths("", "").readiness == "/readyz");
+  Readiness readiness(std::vector<std::string>{});
+  HttpServerOptions options;
+  options.bind_address = "127.0.0.1:0";
+  options.workers = 1;
+  ProbeServer server(options, readiness, probe_paths("alive", "/ready"));
+  REQUIRE(server.start().ok());
+  TestClient client(server.port(), Wire::kPlain);
+  CHECK(client.exchange(get("/alive"))->status == 200);
+  CHECK(client.exchange(get("/ready"))->status == 200);
+  CHECK(client.exchange(get("/healthz"))->status == 404);
+  readiness.shut_down();
+  CHECK(client.exchange(get("/ready"))->status == 503);
+}
+
 TEST_CASE("Who is sick says so, and is well again") {
   Readiness readiness(std::vector<std::string>{});
   CHECK(readiness.health(false).status == 200);

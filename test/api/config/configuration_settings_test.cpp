@@ -31,7 +31,8 @@ TEST_CASE("what the file sets and nobody reads is listed and defaults are not") 
   const Row rows[] = {
       {"nothing set", "", {}},
       {"settings that act",
-       "webhook: {port: 1, host: h, certDir: d}\nhealth: {healthProbeBindAddress: x}\nnamespace: ns\n"
+       "webhook: {port: 1, host: h, certDir: d}\nhealth: {healthProbeBindAddress: x, "
+       "readinessEndpointName: r, livenessEndpointName: l}\nnamespace: ns\n"
        "managedJobsNamespaceSelector: {matchLabels: {a: b}}\nmanageJobsWithoutQueueName: false\n"
        "integrations: {frameworks: [pod]}\nclientConnection: {qps: 1, burst: 1}\n"
        "metrics: {enableClusterQueueResources: true, localQueueMetrics: {enable: true, localQueueSelector: {}}}",
