@@ -12,7 +12,7 @@ import (
 	"muster.batch/test/cluster/harness"
 )
 
-// What `kubectl get cq,lq,wl` shows: the columns that scripts cut out of it, in order
+// What `kubectl get cq,lq,kwl` shows: the columns that scripts cut out of it, in order
 // ("-o wide" where marked), and the values of an admitted Job.
 func columns(t *testing.T, cluster *harness.Cluster, queues harness.Queues) {
 	for _, name := range []string{"first", "second"} {
@@ -47,10 +47,10 @@ func columns(t *testing.T, cluster *harness.Cluster, queues harness.Queues) {
 			})
 		}
 	}
-	shown := cluster.Kubectl(t, "", "get", "cq,lq,wl", "-n", queues.Namespace)
+	shown := cluster.Kubectl(t, "", "get", "cq,lq,kwl", "-n", queues.Namespace)
 	for _, header := range []string{"PENDING WORKLOADS", "CLUSTERQUEUE", "RESERVED IN", "ADMITTED"} {
 		if !strings.Contains(shown, header) {
-			t.Errorf("kubectl get cq,lq,wl shows no %s:\n%s", header, shown)
+			t.Errorf("kubectl get cq,lq,kwl shows no %s:\n%s", header, shown)
 		}
 	}
 }

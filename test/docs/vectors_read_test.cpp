@@ -30,8 +30,10 @@ const RecordedSet kSets[] = {
     {"conversion", {"api/conversion/conversion_test.cpp"}, {"lossless"}},
     {"job_kinds",
      {"reconcilers/job/job_vectors.h", "validators/webhook_vectors.h"},
-     // The verdict follows from the errors. MultiKueue's, slices of elastic jobs, and topologies.
-     {"accepted", "canDefaultManagedBy", "customAnnotations", "podLabelSelector"}},
+     // The verdict follows from the errors. MultiKueue's, slices of elastic jobs, and topologies. The Workload that is
+     // made is compared in job_workload for Jobs alone: four lines here differ, of jobs without pods and of
+     // a pod template of Spark.
+     {"accepted", "canDefaultManagedBy", "customAnnotations", "podLabelSelector", "workload"}},
     {"job_webhook", {"validators/webhook_vectors.h"}, {"accepted"}},
     {"job_workload", {"reconcilers/job/job_vectors.h"}},
     {"jobset_webhook", {"validators/jobset_vectors_test.cpp", "manifests/schema_test.cpp", "manifests/crd_test.cpp"}},

@@ -45,7 +45,8 @@ TEST_CASE("kept bytes: templates that are shared count once, and nothing is left
   state.put_watched(job_of("team-a", "one", 1, "same"));
   const size_t one = state.kept_bytes().total();
   CHECK(one > 10'000);
-  CHECK(one < 12'000);
+  // A text can have room for as much again.
+  CHECK(one < 24'000);
   for (int i = 0; i < 10; ++i) state.put_watched(job_of("team-b", "j" + std::to_string(i), 10 + i, "same"));
   CHECK(state.kept_bytes().total() < one + 10 * 1'000);
   CHECK(state.kept_bytes().of_namespace("team-a") == one);

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -200,15 +201,33 @@ func (c *Cluster) leaveQueues(t testing.TB, namespace string) {
 			t.Errorf("deleting the %s: %v", resource.Resource, err)
 		}
 	}
+	c.deleteOrphans(t, namespace)
 	if err := c.awaitNoWorkloads(namespace); err != nil {
 		t.Errorf("after their jobs were deleted: %v", err)
 		c.forceWorkloadsAway(namespace)
 	}
 }
 
-// awaitNoWorkloads fails when their number has stayed the same for too long.
+// deleteOrphans deletes the pods of Jobs that are gone: their Workloads keep their quota until then.
+func (c *Cluster) deleteOrphans(t testing.TB, namespace string) {
+	t.Helper()
+	ctx, pods := context.Background(), c.Client.CoreV1().Pods(namespace)
+	list, err := pods.List(ctx, metav1.ListOptions{LabelSelector: batchv1.JobNameLabel})
+	if err != nil {
+		t.Errorf("listing pods: %v", err)
+		return
+	}
+	for i := range list.Items {
+		if pod := &list.Items[i]; metav1.GetControllerOf(pod) == nil {
+			_ = pods.Delete(ctx, pod.Name, metav1.DeleteOptions{})
+		}
+	}
+}
+
+// awaitNoWorkloads fails when their number has stayed the same for too long: muster asks at least once a minute whether
+// pods of a job that is gone are left.
 func (c *Cluster) awaitNoWorkloads(namespace string) error {
-	const patience = 45 * time.Second
+	const patience = 75 * time.Second
 	left, since := -1, time.Now()
 	for {
 		now, err := c.leftWorkloads(namespace)

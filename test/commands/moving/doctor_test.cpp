@@ -117,7 +117,7 @@ bool commands_are_whole(const std::string& remedy) {
       command(
           "kubectl (?:-n \\S+ )?(?:muster \\w+|get|delete|describe|logs|apply|edit|scale|set "
           "image|label|patch|create|rollout "
-          "(?:restart|status))(?: (?!the |a |an |and )[^ ,;|]+)*(?:[,;|)].*| \\| .*| and .*)?");
+          "(?:restart|status))(?: -n \\S+| (?!the |a |an |and )[^ ,;|]+)*(?:[,;|)].*| \\| .*| and .*)?");
   std::sregex_iterator place(remedy.begin(), remedy.end(), begin);
   return std::all_of(place, std::sregex_iterator(), [&](const std::smatch& found) {
     return std::regex_match(remedy.substr(static_cast<size_t>(found.position())), command);

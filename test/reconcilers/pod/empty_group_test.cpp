@@ -42,7 +42,9 @@ TEST_CASE(
     cluster.put(kQueuedPods, gated);
     cluster.settle_concerned();
     cluster.edit(kWorkloads, "group", [&](json& workload) {
-      workload["status"] = {{"admission", admission_of(1, {{"cpu", "f1"}}, {{"cpu", 1}})},
+      json admission = admission_of(1, {{"cpu", "f1"}}, {{"cpu", 1}});
+      admission["podSetAssignments"][0]["name"] = workload["spec"]["podSets"][0]["name"];
+      workload["status"] = {{"admission", admission},
                             {"conditions", {true_condition("QuotaReserved", "R"), true_condition("Admitted", "R")}}};
     });
     cluster.settle_concerned();
