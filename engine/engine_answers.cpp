@@ -86,7 +86,7 @@ void Engine::take_answer(UnderWay& write, const WriteFinished& finished, Now now
     for (Measurement& measurement : write.measurements) measure(std::move(measurement));
     std::move(write.decisions.begin(), write.decisions.end(), std::back_inserter(logged_decisions_));
     if (write.verb == reconcilers::Verb::kCreate) state_.forget_rejection(*write.request, target);
-    state_.forget_no_pods(*write.request);
+    state_.pod_searches().forget_none(*write.request);
   } else if (write.refusal && !finished.why.empty()) {
     take_refusal(write, finished);
   }
@@ -110,7 +110,7 @@ void Engine::take_answer(UnderWay& write, const WriteFinished& finished, Now now
 void Engine::note_search(const UnderWay& search, const WriteFinished& finished, Now now) {
   const bool found = finished.outcome == reconcilers::WriteOutcome::kDone;
   if (found || finished.outcome == reconcilers::WriteOutcome::kNotFound)
-    state_.note_pods(*search.request, search.target.name, found, now.monotonic);
+    state_.pod_searches().note(*search.request, search.target.name, found, now.monotonic);
 }
 
 bool Engine::only_it_waits(const UnderWay& write, const WriteFinished& finished) {

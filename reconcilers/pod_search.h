@@ -1,6 +1,6 @@
 // The question whether pods of a job are left, for jobs whose status cannot say it any more: those that are deleted, or
 // whose pods were orphaned. It is a command beside the writes (Verb::kFindPods), and the answer is in the state
-// (ClusterState::pods_found). muster watches no pods for it: it asks before quota is released, and then after growing
+// (state/pod_searches.h). muster watches no pods for it: it asks before quota is released, and then after growing
 // pauses while there are pods.
 //
 // The API server is asked for metadata only, in small pages until one pod counts. Pure.

@@ -14,9 +14,6 @@
 namespace muster::state {
 namespace {
 
-// Between two searches for the pods of a job, and how long the answer that there are none counts.
-constexpr Duration kLongestSearch = std::chrono::minutes(1);
-
 // The job of a described kind that controls an object. A JobSet's Jobs are many, and have an index of their own.
 std::optional<NamespacedName> described_parent(const ObjectMeta& meta) {
   const auto& controller = meta.controller;
@@ -66,36 +63,6 @@ void ClusterState::forget_rejection(const ObjectKey& owner, const ObjectKey& tar
   if (found->second.empty()) rejections_.erase(found);
 }
 
-std::optional<ClusterState::PodsFound> ClusterState::pods_found(const ObjectKey& asker, const std::string& selector,
-                                                                MonotonicTime now) const {
-  const auto asked = searches_.find(asker);
-  if (asked == searches_.end()) return std::nullopt;
-  const auto found = asked->second.find(selector);
-  if (found == asked->second.end() || found->second.until <= now) return std::nullopt;
-  return PodsFound{found->second.any, found->second.until - now};
-}
-
-void ClusterState::note_pods(const ObjectKey& asker, const std::string& selector, bool any, MonotonicTime now) {
-  if (searches_swept_ + kLongestSearch < now) {
-    searches_swept_ = now;
-    for (auto asked = searches_.begin(); asked != searches_.end();) {
-      std::erase_if(asked->second, [&](const auto& entry) { return entry.second.until + 2 * kLongestSearch < now; });
-      asked = asked->second.empty() ? searches_.erase(asked) : std::next(asked);
-    }
-  }
-  Search& noted = searches_[asker][selector];
-  noted.any = any;
-  noted.until = now + (any ? std::min<Duration>(std::chrono::seconds(1 << std::min(noted.times++, 6)), kLongestSearch)
-                           : kLongestSearch);
-}
-
-void ClusterState::forget_no_pods(const ObjectKey& asker) {
-  const auto asked = searches_.find(asker);
-  if (asked == searches_.end()) return;
-  std::erase_if(asked->second, [](const auto& entry) { return !entry.second.any; });
-  if (asked->second.empty()) searches_.erase(asked);
-}
-
 void ClusterState::rebuild(const std::function<bool(const TypedObject&)>& takes, ObjectKey& putting) {
   ClusterState fresh(queues_);
   for_each([&](const TypedObject& object) {
@@ -107,8 +74,7 @@ void ClusterState::rebuild(const std::function<bool(const TypedObject&)>& takes,
   fresh.taken_ = taken_;
   fresh.rejections_ = rejections_;
   fresh.pauses_ = pauses_;
-  fresh.searches_ = searches_;
-  fresh.searches_swept_ = searches_swept_;
+  fresh.pod_searches_ = pod_searches_;
   *this = std::move(fresh);
 }
 

@@ -20,6 +20,7 @@
 #include "state/kept_bytes.h"
 #include "state/object_index.h"
 #include "state/object_store.h"
+#include "state/pod_searches.h"
 #include "state/queue_counts.h"
 #include "state/template_pool.h"
 #include "state/write_pauses.h"
@@ -114,13 +115,8 @@ class ClusterState {
   const Rejection* rejection(const ObjectKey& owner, const ResourceType& type) const;
   // Who pauses because its writes came to nothing. Known to the leader, from its own writes.
   const WritePauses& pauses() const { return pauses_; }
-  // The last answer to this key's search for pods (Verb::kFindPods) by a label selector; nullopt: there is none yet, or
-  // it is time for another one.
-  struct PodsFound {
-    bool any = false;
-    Duration next{};  // until it is time
-  };
-  std::optional<PodsFound> pods_found(const ObjectKey& asker, const std::string& selector, MonotonicTime now) const;
+  // What searches for pods have found. Known to the leader, from its own.
+  const PodSearches& pod_searches() const { return pod_searches_; }
   // Whether a create was answered with AlreadyExists, lately, by an object that muster
   // does not watch: somebody else's.
   bool taken(const ObjectKey& key, MonotonicTime now) const;
@@ -148,11 +144,7 @@ class ClusterState {
   void note_taken(const ObjectKey& key, MonotonicTime until);
   void note_rejection(const ObjectKey& owner, const ObjectKey& target, std::string why);
   WritePauses& pauses() { return pauses_; }
-  // The answer to a search. After one with pods the next is due in 1 s, then twice as long each time, up to a minute.
-  void note_pods(const ObjectKey& asker, const std::string& selector, bool any, MonotonicTime now);
-  // A write of this key was carried out: that it had no pods is about the time before, and the job may have started
-  // since.
-  void forget_no_pods(const ObjectKey& asker);
+  PodSearches& pod_searches() { return pod_searches_; }
   // `target` was made, or nobody asks for it any more.
   void forget_rejection(const ObjectKey& owner, const ObjectKey& target);
 
@@ -222,16 +214,10 @@ class ClusterState {
   ExpiringSet<ObjectKey> taken_{std::chrono::minutes(1)};   // names that strangers have
   std::map<ObjectKey, std::vector<Rejection>> rejections_;  // by owner; one of each kind, the last one at the end
   WritePauses pauses_;
+  PodSearches pod_searches_;
   GangIndex gangs_;
   KeptBytes kept_bytes_;
   TemplatePool templates_;
-  struct Search {
-    int times = 0;  // with pods
-    bool any = false;
-    MonotonicTime until{};
-  };
-  std::map<ObjectKey, std::map<std::string, Search>> searches_;  // by who asked, and by label selector
-  MonotonicTime searches_swept_{};
 };
 
 }  // namespace muster::state

@@ -316,36 +316,4 @@ TEST_CASE("cluster state: a taken name is forgotten in time or when the object s
   CHECK_FALSE(state.taken(key("b"), MonotonicTime{}));
 }
 
-TEST_CASE("a search for pods is due again after growing pauses while there are some") {
-  using namespace std::chrono_literals;
-  ClusterState state{QueueSettings()};
-  const ObjectKey job = key("a");
-  const std::string search = "a=b";
-  MonotonicTime now{};
-  CHECK_FALSE(state.pods_found(job, search, now));
-  for (const auto pause : {1s, 2s, 4s, 8s, 16s, 32s, 60s, 60s}) {
-    state.note_pods(job, search, true, now);
-    const auto found = state.pods_found(job, search, now);
-    REQUIRE(found);
-    CHECK(found->any);
-    CHECK(found->next == pause);
-    now += pause;
-    CHECK_FALSE(state.pods_found(job, search, now));
-  }
-  state.note_pods(job, search, false, now);
-  CHECK_FALSE(state.pods_found(job, search, now + 59s)->any);
-  CHECK_FALSE(state.pods_found(job, search, now + 60s));
-}
-
-TEST_CASE("a search for pods: the answer that there are none ends with the next write of who asked") {
-  ClusterState state{QueueSettings()};
-  const MonotonicTime now{};
-  for (const char* name : {"a", "b"}) state.note_pods(key(name), "none", false, now);
-  state.note_pods(key("a"), "some", true, now);
-  state.forget_no_pods(key("a"));
-  CHECK_FALSE(state.pods_found(key("a"), "none", now));
-  CHECK(state.pods_found(key("a"), "some", now));
-  CHECK(state.pods_found(key("b"), "none", now));
-}
-
 }  // namespace cluster_state_test

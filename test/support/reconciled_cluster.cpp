@@ -66,11 +66,11 @@ simulation::Answer ReconciledCluster::carry_out(const reconcilers::Write& write)
       state.find(type, write.target.ns, write.target.name) == nullptr)
     state.note_taken(write.target, now().monotonic + std::chrono::seconds(30));
   if (write.verb == reconcilers::Verb::kFindPods) {
-    state.note_pods(reconciled_, write.target.name, answer.done(), now().monotonic);
+    state.pod_searches().note(reconciled_, write.target.name, answer.done(), now().monotonic);
     return answer;
   }
   if (!answer.done()) return answer;
-  state.forget_no_pods(reconciled_);
+  state.pod_searches().forget_none(reconciled_);
   if (answer.object != nullptr)
     shown(type, *answer.object);
   else

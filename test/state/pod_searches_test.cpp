@@ -1,0 +1,50 @@
+#include "state/pod_searches.h"
+
+#include <doctest/doctest.h>
+
+namespace pod_searches_test {
+
+using namespace muster;
+using namespace muster::state;
+
+namespace {
+
+ObjectKey key(const char* name) {
+  return {&kJobs, "team-a", name};
+}
+
+}  // namespace
+
+TEST_CASE("a search for pods is due again after growing pauses while there are some") {
+  using namespace std::chrono_literals;
+  PodSearches searches;
+  const ObjectKey job = key("a");
+  const std::string search = "a=b";
+  MonotonicTime now{};
+  CHECK_FALSE(searches.found(job, search, now));
+  for (const auto pause : {1s, 2s, 4s, 8s, 16s, 32s, 60s, 60s}) {
+    searches.note(job, search, true, now);
+    const auto found = searches.found(job, search, now);
+    REQUIRE(found);
+    CHECK(found->any);
+    CHECK(found->next == pause);
+    now += pause;
+    CHECK_FALSE(searches.found(job, search, now));
+  }
+  searches.note(job, search, false, now);
+  CHECK_FALSE(searches.found(job, search, now + 59s)->any);
+  CHECK_FALSE(searches.found(job, search, now + 60s));
+}
+
+TEST_CASE("a search for pods: the answer that there are none ends with the next write of who asked") {
+  PodSearches searches;
+  const MonotonicTime now{};
+  for (const char* name : {"a", "b"}) searches.note(key(name), "none", false, now);
+  searches.note(key("a"), "some", true, now);
+  searches.forget_none(key("a"));
+  CHECK_FALSE(searches.found(key("a"), "none", now));
+  CHECK(searches.found(key("a"), "some", now));
+  CHECK(searches.found(key("b"), "none", now));
+}
+
+}  // namespace pod_searches_test
