@@ -67,6 +67,17 @@ KubeApi::Answer KubeApi::get(const Resource& resource, std::string_view ns, std:
   return send(request, stop);
 }
 
+namespace {
+
+// An answer that is no list is an error.
+KubeApi::Answer as_list(const Resource& resource, KubeApi::Answer answer) {
+  if (!answer.ok() || (answer->is_object() && is_list(*answer))) return answer;
+  return fail_with(
+      unanswered(kUnreadableReason, "the answer for " + display_name(resource) + " is no list of objects"));
+}
+
+}  // namespace
+
 Result<std::string, StatusError> KubeApi::list(const Resource& resource, const Selection& selection,
                                                const ListHandler& handler, std::stop_token stop) {
   std::string next;
@@ -77,7 +88,7 @@ Result<std::string, StatusError> KubeApi::list(const Resource& resource, const S
     KubeRequest request = list_request(resource, selection, next, paged ? size.limit() : 0);
     size_t bytes = 0;
     request.answer_bytes = &bytes;
-    auto page = send(request, stop);
+    auto page = as_list(resource, send(request, stop));
     if (!page.ok()) {
       if (paged && page.error().reason == kTooLargeReason && size.was_too_large()) continue;
       // The token of the next page has expired: the received pages belong to an old state, so begin again.
@@ -85,10 +96,6 @@ Result<std::string, StatusError> KubeApi::list(const Resource& resource, const S
       ++tries;
       next.clear();
       continue;
-    }
-    if (!page->is_object() || !is_list(*page)) {
-      return fail_with(
-          unanswered(kUnreadableReason, "the answer for " + display_name(resource) + " is no list of objects"));
     }
     const auto version = string_at(*page, {"metadata", "resourceVersion"});
     if (next.empty()) handler.started();
@@ -106,12 +113,8 @@ Result<bool, StatusError> KubeApi::find(const Resource& resource, const Selectio
   do {
     KubeRequest request = list_request(resource, selection, next, PageSize::kFirst);
     request.not_after = not_after;
-    const auto page = send(request, stop);
+    const auto page = as_list(resource, send(request, stop));
     if (!page.ok()) return fail_with(page.error());
-    if (!page->is_object() || !is_list(*page)) {
-      return fail_with(
-          unanswered(kUnreadableReason, "the answer for " + display_name(resource) + " is no list of objects"));
-    }
     const json& items = array_at(*page, {"items"});
     if (std::any_of(items.begin(), items.end(), wanted)) return true;
     next = string_at(*page, {"metadata", "continue"});
