@@ -29,4 +29,9 @@ inline json queued_job(int pods) {
           {"spec", {{"suspend", true}, {"parallelism", pods}, {"completions", pods}, {"template", pod_template_of()}}}};
 }
 
+// True since half an hour before the clock of the tests.
+inline json true_condition(const char* type, const char* reason, const char* message = "") {
+  return condition_at("2026-01-01T11:30:00Z", type, "True", reason, message);
+}
+
 }  // namespace muster::test

@@ -5,7 +5,7 @@
 #include "reconcilers/pod_search.h"
 #include "reconcilers/workload/pods_left.h"
 #include "reconcilers/workload/workload.h"
-#include "test/reconcilers/job/job_cluster.h"
+#include "test/reconcilers/job/running_train.h"
 
 namespace job_deletion_test {
 
@@ -15,61 +15,6 @@ using namespace muster::test;
 using namespace std::chrono_literals;
 
 namespace {
-
-constexpr const char* kHeld = "example.com/held";
-
-json condition(const char* type, const char* reason, const char* message = "") {
-  return condition_at("2026-01-01T11:30:00Z", type, "True", reason, message);
-}
-
-// A Job of three pods with quota, and its pods.
-struct Running : ReconciledCluster {
-  Running() : ReconciledCluster({&job_workload_reconciler, &workload_reconciler}) {
-    put(kResourceFlavors, "f", json::object());
-    put(kClusterQueues, "cq", cluster_queue_of({quota_of("f", {{"cpu", "9"}})}));
-    put(kLocalQueues, "q", {{"spec", {{"clusterQueue", "cq"}}}});
-    put(kJobs, "train", queued_job(3));
-    settle(kTrain);
-    workload = names(kWorkloads).at(0);
-    edit(kWorkloads, workload, [](json& object) {
-      object["status"] = {{"admission", admission_of(3, {{"cpu", "f"}}, {{"cpu", "3"}})},
-                          {"conditions", json::array({condition("QuotaReserved", "QuotaReserved"),
-                                                      condition("Admitted", "Admitted")})}};
-      object["status"]["admission"]["clusterQueue"] = "cq";
-    });
-    settle(kTrain);
-    edit(kJobs, "train", [](json& job) { job["status"] = {{"active", 1}, {"startTime", "2026-01-01T11:40:00Z"}}; });
-    put(kPods, "train-0",
-        {{"metadata", {{"labels", {{kControllerUidLabel, "job-uid"}}}}}, {"status", {{"phase", "Running"}}}});
-  }
-  ObjectKey workload_key() const { return key(kWorkloads, workload); }
-  bool has_quota() const {
-    const json object = get(kWorkloads, workload);
-    return !object.is_null() && condition_of(kWorkloads, workload, "QuotaReserved").starts_with("True") &&
-           !condition_of(kWorkloads, workload, "Finished").starts_with("True");
-  }
-  void evict() {
-    edit(kWorkloads, workload,
-         [](json& object) { object["status"]["conditions"].push_back(condition("Evicted", "Preempted", "room")); });
-  }
-  void delete_held() {
-    edit(kJobs, "train", [](json& job) {
-      job["metadata"]["finalizers"] = {kHeld};
-      job["metadata"]["deletionTimestamp"] = "2026-01-01T12:00:00Z";
-    });
-  }
-  // A pass and its writes, each minute.
-  void live(std::chrono::minutes minutes) {
-    for (int i = 0; i < minutes.count(); ++i) {
-      settle(kTrain);
-      settle(workload_key());
-      pass(1min);
-    }
-  }
-
-  const ObjectKey kTrain{&kJobs, kNs, "train"};
-  std::string workload;
-};
 
 // A job of a described kind with one pod set, with quota.
 struct RunningKind : ReconciledCluster {
@@ -89,8 +34,8 @@ struct RunningKind : ReconciledCluster {
       const json assignment = {
           {"name", pod_set}, {"count", 1}, {"flavors", {{"cpu", "f"}}}, {"resourceUsage", {{"cpu", "1"}}}};
       object["status"] = {{"admission", {{"clusterQueue", "cq"}, {"podSetAssignments", json::array({assignment})}}},
-                          {"conditions", json::array({condition("QuotaReserved", "QuotaReserved"),
-                                                      condition("Admitted", "Admitted")})}};
+                          {"conditions", json::array({true_condition("QuotaReserved", "QuotaReserved"),
+                                                      true_condition("Admitted", "Admitted")})}};
     });
     settle(kTrain);
   }
@@ -170,7 +115,7 @@ TEST_CASE("deleted job: one that has ended ends its Workload") {
   cluster.delete_held();
   cluster.vanish(kPods, "train-0");
   cluster.edit(kJobs, "train", [](json& job) {
-    job["status"] = {{"succeeded", 3}, {"conditions", json::array({condition("Complete", "Done", "all well")})}};
+    job["status"] = {{"succeeded", 3}, {"conditions", json::array({true_condition("Complete", "Done", "all well")})}};
   });
   cluster.settle(cluster.kTrain);
   CHECK(cluster.condition_of(kWorkloads, cluster.workload, "Finished") == "True Succeeded");
@@ -214,67 +159,6 @@ TEST_CASE("gone job: pods on a Node that does not answer count no longer") {
   CHECK_FALSE(cluster.has_quota());
 }
 
-TEST_CASE("graces: pods that are deleted hold the quota of their job as long as they may run") {
-  struct Row {
-    const char* name;
-    int64_t grace;
-    std::optional<Duration> longest;
-    std::chrono::minutes held;
-  };
-  const Row rows[] = {
-      {"30 s", 30, std::nullopt, 5min},
-      {"an hour", 3600, std::nullopt, 65min},
-      {"an hour, bounded by the administrator", 3600, 10min, 15min},
-      {"shorter than the bound", 60, 10min, 6min},
-  };
-  for (const Row& row : rows) {
-    CAPTURE(row.name);
-    Running cluster;
-    cluster.settings.longest_grace = row.longest;
-    cluster.vanish(kPods, "train-0");
-    for (const ResourceType* type : {&kJobs, &kWorkloads}) {
-      cluster.edit(*type, type == &kJobs ? "train" : cluster.workload, [&](json& object) {
-        json& pod_template = type == &kJobs ? object["spec"]["template"] : object["spec"]["podSets"][0]["template"];
-        pod_template["spec"]["terminationGracePeriodSeconds"] = row.grace;
-      });
-    }
-    cluster.evict();
-    cluster.settle(cluster.kTrain);
-    cluster.edit(kJobs, "train", [&](json& job) {
-      job["status"] = {
-          {"active", 0},
-          {"terminating", 2},
-          {"conditions", json::array({condition_at(cluster.stamp(), "Suspended", "True", "JobSuspended")})}};
-    });
-    CHECK(cluster.reconcile(cluster.kTrain).again_at.has_value());
-    cluster.live(row.held);
-    CHECK(cluster.has_quota());
-    cluster.live(2min);
-    CHECK_FALSE(cluster.has_quota());
-    CHECK(
-        cluster.note_of("PodsOverstay").starts_with("Warning: 2 of its pods were deleted and have not ended in time"));
-  }
-}
-
-TEST_CASE("graces: pods that were deleted with a longer grace period than their template's hold the quota") {
-  Running cluster;
-  cluster.evict();
-  cluster.settle(cluster.kTrain);
-  cluster.edit(kPods, "train-0", [](json& pod) {
-    pod["metadata"]["deletionTimestamp"] = "2026-01-03T12:00:00Z";
-    pod["metadata"]["deletionGracePeriodSeconds"] = 172800;
-  });
-  cluster.edit(kJobs, "train", [&](json& job) {
-    job["status"] = {{"terminating", 1},
-                     {"conditions", json::array({condition_at(cluster.stamp(), "Suspended", "True", "JobSuspended")})}};
-  });
-  cluster.live(30min);
-  CHECK(cluster.has_quota());
-  cluster.vanish(kPods, "train-0");
-  cluster.live(2min);
-  CHECK_FALSE(cluster.has_quota());
-}
-
 TEST_CASE("deleted job: a deletion that changes nothing is repeated after pauses") {
   Running cluster;
   cluster.delete_held();
@@ -297,25 +181,6 @@ TEST_CASE("deleted job: a deletion that changes nothing is repeated after pauses
   }
   CHECK_FALSE(deletion());
   CHECK(cluster.reconcile(cluster.kTrain).again_at.has_value());
-}
-
-TEST_CASE("graces: pods that have ended in time give the quota back at once, and no event complains") {
-  Running cluster;
-  cluster.evict();
-  cluster.settle(cluster.kTrain);
-  const auto terminating = [&](int pods) {
-    cluster.edit(kJobs, "train", [&](json& job) {
-      job["status"] = {
-          {"terminating", pods},
-          {"conditions", json::array({condition_at(cluster.stamp(), "Suspended", "True", "JobSuspended")})}};
-    });
-    cluster.settle(cluster.kTrain);
-  };
-  terminating(1);
-  CHECK(cluster.has_quota());
-  terminating(0);
-  CHECK_FALSE(cluster.has_quota());
-  CHECK(cluster.count_events("PodsOverstay") == 0);
 }
 
 TEST_CASE("gone job: of one whose labels neither its name nor its uid says the Workload knows them") {
@@ -366,7 +231,7 @@ TEST_CASE("ended job: pods that its controller lets run keep the quota") {
   cluster.add_pod(
       {{"training.kubeflow.org/job-name", "train"}, {"training.kubeflow.org/operator-name", "pytorchjob-controller"}});
   cluster.edit(cluster.kind.type, "train", [](json& job) {
-    job["status"] = {{"conditions", json::array({condition("Succeeded", "PyTorchJobSucceeded", "all well")})}};
+    job["status"] = {{"conditions", json::array({true_condition("Succeeded", "PyTorchJobSucceeded", "all well")})}};
   });
   cluster.live(10min);
   CHECK_FALSE(cluster.is_finished());

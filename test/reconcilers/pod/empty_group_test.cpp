@@ -25,10 +25,6 @@ json member() {
           {"spec", pod_template_of({{"cpu", "1"}})["spec"]}};
 }
 
-json true_condition(const char* type, const char* reason) {
-  return condition_at("2026-01-01T11:50:00Z", type, "True", reason);
-}
-
 }  // namespace
 
 TEST_CASE(
