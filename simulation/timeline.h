@@ -5,6 +5,7 @@
 // One thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -60,13 +61,19 @@ class Timeline {
   void move_to(MonotonicTime time);
 
   // What an administrator or NTP does to the wall clock; monotonic time knows nothing of it.
-  void jump_wall_clock(Duration by) { wall_offset_ += by; }
+  void jump_wall_clock(Duration by) {
+    latest_wall_ = latest_wall();
+    wall_offset_ += by;
+  }
+  // The latest time that the wall clock has ever shown: later than now where it was set back.
+  TimePoint latest_wall() const { return std::max(latest_wall_, now().wall); }
 
  private:
   static constexpr MonotonicTime kBegin{std::chrono::hours(1)};
 
   MonotonicTime time_ = kBegin;
   Duration wall_offset_;
+  TimePoint latest_wall_{};
   uint64_t last_action_ = 0;
   std::map<std::pair<MonotonicTime, uint64_t>, Action> actions_;
 };

@@ -132,14 +132,16 @@ void QuotaInvariants::check_release(const Workload& workload, const Holding& hel
 void QuotaInvariants::check_pods_gone(const Workload& workload) {
   const std::string_view uid = workload.meta.label(kJobUidLabel);
   if (uid.empty()) return;
-  const std::string now = format_rfc3339(to_timestamp(timeline_.now().wall - kDeadNode));
+  // What muster was told before the clock was set back still counts.
+  const std::string dead_since = format_rfc3339(to_timestamp(timeline_.latest_wall() - kDeadNode));
   for (const std::string_view label : {kControllerUidLabel, kJobSetUidLabel}) {
     for (const ObjectPtr& pod : server_.list(kPods, {.labels = std::string(label).append("=").append(uid)})) {
       const ObjectMeta meta = read_meta(*pod);
       const std::string_view phase = string_at(*pod, {"status", "phase"});
       const bool has_ended = phase == "Succeeded" || phase == "Failed";
       const std::string_view deleted = string_at(*pod, {"metadata", "deletionTimestamp"});
-      if (has_ended || string_at(*pod, {"spec", "nodeName"}).empty() || (!deleted.empty() && deleted < now)) continue;
+      if (has_ended || string_at(*pod, {"spec", "nodeName"}).empty() || (!deleted.empty() && deleted <= dead_since))
+        continue;
       violated_("Workload " + workload.meta.name + " gave back its quota while pod " + meta.name + " had a node");
     }
   }

@@ -89,7 +89,7 @@ TEST_CASE("lives: without a fault no invariant breaks") {
               seconds, static_cast<double>(steps) / seconds);
 }
 
-// `./check` chooses the first one anew each time, so that the seeds do not wear out.
+// `./check` takes the first one from the commit, so that the seeds do not wear out.
 TEST_CASE("lives: new seeds break no invariant either") {
   const char* first = std::getenv("MUSTER_NEW_SEED");
   if (first == nullptr) {
