@@ -164,6 +164,7 @@ void SchedulerDriver::remove(const TypedObject& object, const ClusterState& stat
 
 void SchedulerDriver::put_workload(const WorkloadPtr& workload, const ClusterState& state, Now now) {
   QuotaDemand demand = quota_demand_of(*workload, state, settings_);
+  if (is_overtaken(*workload)) refuse(key_of(kWorkloads, workload->meta), now);
   scheduler_->put(workload, demand.per_pod, now, std::move(demand.misconfigured), demand.can_be_stopped);
   advance(*workload);
   note_block(*workload, now);
@@ -191,6 +192,14 @@ Duration SchedulerDriver::admitted_for(const Workload& workload, Now now) const 
   const Duration age =
       seen ? now.monotonic - known->second.since : time_between(to_time_point(admitted->last_transition), now.wall);
   return std::max(age, Duration::zero());
+}
+
+// An admission that is not yet written, of a Workload that asks for something else by now: from another queue, say.
+bool SchedulerDriver::is_overtaken(const Workload& workload) const {
+  const auto found = decisions_.find(path_of(workload.meta));
+  if (found == decisions_.end() || workload.has_quota_reserved()) return false;
+  const auto* admitted = std::get_if<scheduler::Admitted>(&found->second.decision);
+  return admitted != nullptr && admitted->workload->meta.generation != workload.meta.generation;
 }
 
 // A decision that the object shows is written, and its successor follows.

@@ -109,6 +109,7 @@ class SchedulerDriver {
   void take(scheduler::Decision decision, Now now, std::vector<ObjectKey>& keys);
   void take(scheduler::Preempted preempted, Now now, std::vector<ObjectKey>& keys);
   void take(scheduler::Pending pending, Now now, std::vector<ObjectKey>& keys);
+  bool is_overtaken(const Workload& workload) const;
   void advance(const Workload& workload);
   void drop_void_refusals();
   void note_block(const Workload& workload, Now now);

@@ -239,6 +239,22 @@ func queueIs(name string) func(*unstructured.Unstructured) error {
 	}
 }
 
+// A StatefulSet whose pod finds no node holds quota, and its label can change. The quota then comes from the queue that the label
+// names.
+func TestAStatefulSetThatDoesNotServeChangesItsQueue(t *testing.T) {
+	harness.Connect(t).HollowNodes(t)
+	scene := startServingScene(t, hollowNodes, "1")
+	scene.teams.Queue("q2", scene.teams.Cpus("f=1"))
+	set := scene.statefulSet("db", 1, "1")
+	set.Spec.Template.Spec.NodeSelector = map[string]string{"no.such/node": "true"}
+	created := scene.createStatefulSet(set)
+	scene.oneWorkload(created.UID, "is admitted", queueIs("q"), harness.HasCondition("Admitted", "True", "Admitted"))
+	must(t, scene.patch(statefulSets, "db", `{"metadata":{"labels":{"kueue.x-k8s.io/queue-name":"q2"}}}`))
+	scene.oneWorkload(created.UID, "has moved", queueIs("q2"), harness.HasCondition("Admitted", "True", "Admitted"))
+	scene.teams.QueueUses("q", "0")
+	scene.teams.QueueUses("q2", "1")
+}
+
 // watchRunning fails at the first moment at which more pods of the namespace may run than there is quota for.
 func (s servingScene) watchRunning(most int) (check func()) {
 	stop, broken := make(chan struct{}), make(chan string, 1)

@@ -315,6 +315,27 @@ TEST_CASE("scheduler driver: whoever leaves before it was admitted in writing is
   }
 }
 
+TEST_CASE("scheduler driver: an admission that was not yet written is decided anew for a Workload that asks otherwise") {
+  Deciding cluster;
+  cluster.put(kClusterQueues, "other", cluster_queue_of({quota_of("f1", {{"cpu", "10"}})}));
+  cluster.put(kLocalQueues, "other", {{"spec", {{"clusterQueue", "other"}}}});
+  cluster.put_workload("one", "8", 1);
+  cluster.decide();
+  REQUIRE(cluster.decision<scheduler::Admitted>("one"));
+  SUBCASE("its write is still waiting") {}
+  SUBCASE("its write is under way, and will find a newer version") { cluster.sent("one"); }
+  cluster.patch_workload("one", {{"spec", {{"queueName", "other"}}}});
+  CHECK_FALSE(cluster.decision<scheduler::Admitted>("one"));
+  cluster.decide();
+  REQUIRE(cluster.decision<scheduler::Admitted>("one"));
+  CHECK(cluster.decision<scheduler::Admitted>("one")->admission.cluster_queue == "other");
+  // The first queue has its quota back.
+  cluster.put_workload("next", "8", 1);
+  cluster.decide();
+  REQUIRE(cluster.decision<scheduler::Admitted>("next"));
+  CHECK(cluster.decision<scheduler::Admitted>("next")->admission.cluster_queue == "cq");
+}
+
 TEST_CASE("scheduler driver: a check of the flavor that was chosen is asked before the Workload is admitted") {
   Deciding cluster;
   cluster.put(kResourceFlavors, "f2", json::object());
