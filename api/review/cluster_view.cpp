@@ -6,6 +6,7 @@
 #include "api/codec/json.h"
 #include "api/kinds/kind_description.h"
 #include "api/meta/constants.h"
+#include "api/meta/object_meta.h"
 
 namespace muster {
 namespace {
@@ -63,7 +64,10 @@ bool ClusterView::uses_multikueue(std::string_view ns, std::string_view queue) c
 }
 
 OwnerFacts owner_facts(const ObjectMeta& meta) {
-  return {.uid = meta.uid, .queue_name = std::string(meta.label(kQueueNameLabel)), .controller = meta.controller};
+  return {.uid = meta.uid,
+          .queue_name = std::string(meta.label(kQueueNameLabel)),
+          .controller = meta.controller,
+          .deleting = meta.deleting};
 }
 
 const OwnerFacts* ClusterView::owner(std::string_view group, std::string_view kind, std::string_view ns,
@@ -132,9 +136,8 @@ void ClusterView::put_typed(const TypedObject& object) {
 void ClusterView::put(const json& object) {
   const std::string_view api_version = string_at(object, {"apiVersion"}), kind = string_at(object, {"kind"});
   if (const ResourceType* type = known_type(group_of(api_version), kind)) return put_typed(read_object(*type, object));
-  put_owner(api_version, kind, string_at(object, {"metadata", "namespace"}), string_at(object, {"metadata", "name"}),
-            {std::string(string_at(object, {"metadata", "uid"})),
-             std::string(label(object, kQueueNameLabel).value_or("")), controller_of(object)});
+  const ObjectMeta meta = read_meta(object);
+  put_owner(api_version, kind, meta.ns, meta.name, owner_facts(meta));
 }
 
 bool ClusterView::note_workload(const Workload& workload, bool present) {

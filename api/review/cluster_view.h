@@ -25,6 +25,7 @@ struct OwnerFacts {
   std::optional<OwnerReference> controller;
   // Its Workload is all that is known of it: its kind is one of integrations.externalFrameworks.
   bool has_workload = false;
+  bool deleting = false;
 };
 
 OwnerFacts owner_facts(const ObjectMeta& meta);

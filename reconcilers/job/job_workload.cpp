@@ -137,6 +137,7 @@ namespace {
 Step follow_eviction(const JobContext& context, const Workload& workload, Plan& plan) {
   const Condition* evicted = find_condition(workload.status.conditions, kEvictedCondition);
   if (evicted == nullptr || !evicted->is_true()) return Step::kContinue;
+  suspend_orphans(present_job_of(context.job, context.key(), context.state), context, plan);
   if (advance_stop(context, &workload, evicted->message, plan) == Step::kDone) return Step::kDone;
   // Pods that run still need their quota.
   if (!workload.has_quota_reserved() || needs_quota(context, plan)) return Step::kDone;

@@ -45,6 +45,9 @@ void tell_of_owners(const JobContext& context, const jobs::Undecided& undecided,
 
 namespace {
 
+// The Jobs that a JobSet has lost change without an event for it.
+constexpr Duration kOrphansInterval = std::chrono::seconds(5);
+
 Duration grace_of(const PodSpec& spec) {
   constexpr int64_t kDefault = 30, kMost = std::numeric_limits<int32_t>::max();
   const json object = json::parse(spec.text, nullptr, false);
@@ -75,7 +78,8 @@ bool has_pods_of(const JobContext& context, const Job& job) {
 // Of a Job it is the Job itself.
 std::vector<const Job*> jobs_of(const JobContext& context) {
   const ObjectMeta& meta = context.job.meta();
-  if (context.job.type().plural == kJobSets.plural) return context.state.jobs_of_jobset(meta.ns, meta.name);
+  if (context.job.type().plural == kJobSets.plural)
+    return jobs_of(present_job_of(context.job, context.key(), context.state), context.state);
   const Job* job = context.job.type().plural == kJobs.plural ? context.state.job(meta.ns, meta.name) : nullptr;
   return job == nullptr ? std::vector<const Job*>() : std::vector<const Job*>{job};
 }
@@ -108,6 +112,10 @@ bool jobs_have_pods(const JobContext& context) {
 }
 
 bool needs_quota(const JobContext& context, Plan& plan) {
+  const std::vector<const Job*> jobs = jobs_of(context);
+  const bool orphans = context.job.type().plural == kJobSets.plural &&
+                       std::any_of(jobs.begin(), jobs.end(), [](const Job* job) { return !job->meta.controller; });
+  if (orphans) plan.wake_at(context.now.wall + kOrphansInterval);
   return has_pods(context) || has_uncounted_pods(context, plan);
 }
 

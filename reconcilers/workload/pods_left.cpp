@@ -20,21 +20,17 @@ constexpr size_t kHashLength = 6;  // "-1a2b3"
 // A JobSet can ask for more Jobs than any cluster has.
 constexpr int32_t kMostOrphans = static_cast<int32_t>(jobs::kMostJobsOfAJobSet);
 
-// Those that were orphaned have no controller any more, and are found by their names: there are no more of a replicated
-// job than it has pods.
-std::vector<const Job*> jobs_of(const DeletedJob& job, const state::ClusterState& state) {
-  std::vector<const Job*> jobs = state.jobs_of_jobset(job.ns, job.name);
-  const size_t pod_sets = job.workload == nullptr ? 0 : job.workload->pod_sets.size();
-  for (size_t i = 0; i < pod_sets; ++i) {
-    const PodSet& pod_set = job.workload->pod_sets[i];
-    const std::string prefix = job.name + "-" + pod_set.name + "-";
-    for (int32_t index = 0; index < std::min(pod_set.count, kMostOrphans); ++index) {
-      const Job* child = state.job(job.ns, prefix + std::to_string(index));
-      if (child != nullptr && !child->meta.controller) jobs.push_back(child);
-    }
-  }
-  std::erase_if(jobs, [&](const Job* child) { return child->meta.label(kJobSetUidLabel) != job.uid; });
-  return jobs;
+bool belongs_to(const Job& child, const DeletedJob& job) {
+  const auto& controller = child.meta.controller;
+  return controller ? controller->uid == job.uid : child.meta.label(kJobSetUidLabel) == job.uid;
+}
+
+bool has_all_jobs(const DeletedJob& job, size_t jobs, const state::ClusterState& state) {
+  const JobSet* jobset = state.jobset(job.ns, job.name);
+  if (jobset == nullptr || jobset->meta.uid != job.uid) return false;
+  int64_t wanted = 0;
+  for (const ReplicatedJob& replicated : jobset->replicated_jobs) wanted += replicated.replicas;
+  return static_cast<int64_t>(jobs) >= wanted;
 }
 
 bool may_run_pods(const Job& job) {
@@ -54,6 +50,22 @@ bool has_pods_of(const jobs::JobKind& kind, const DeletedJob& job, const Reconci
 }
 
 }  // namespace
+
+// Those that were orphaned have no controller any more, and are found by their names: there are no more of a replicated
+// job than it has pods.
+std::vector<const Job*> jobs_of(const DeletedJob& job, const state::ClusterState& state) {
+  std::vector<const Job*> jobs = state.jobs_of_jobset(job.ns, job.name);
+  std::erase_if(jobs, [&](const Job* child) { return !belongs_to(*child, job); });
+  if (job.workload == nullptr || has_all_jobs(job, jobs.size(), state)) return jobs;
+  for (const PodSet& pod_set : job.workload->pod_sets) {
+    const std::string prefix = job.name + "-" + pod_set.name + "-";
+    for (int32_t index = 0; index < std::min(pod_set.count, kMostOrphans); ++index) {
+      const Job* child = state.job(job.ns, prefix + std::to_string(index));
+      if (child != nullptr && !child->meta.controller && belongs_to(*child, job)) jobs.push_back(child);
+    }
+  }
+  return jobs;
+}
 
 DeletedJob gone_job_of(const Workload& workload) {
   DeletedJob job{.asker = key_of(kWorkloads, workload.meta),
@@ -86,6 +98,7 @@ DeletedJob present_job_of(const jobs::QueuedJob& job, const ObjectKey& asker, co
                    .uid = meta.uid,
                    .selector = job.pod_selector()};
   for (const Workload* workload : state.workloads_of_owner(meta.uid)) {
+    if (found.workload == nullptr) found.workload = workload;
     if (found.selector.empty()) found.selector = workload->meta.annotation(jobs::kPodSelectorAnnotation);
   }
   return found;

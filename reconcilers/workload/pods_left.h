@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "jobs/job_kind.h"
 #include "jobs/queued_job.h"
@@ -14,7 +15,7 @@ namespace muster::reconcilers {
 
 struct DeletedJob {
   ObjectKey asker;                      // the key that is reconciled
-  const Workload* workload = nullptr;   // of a job that is gone
+  const Workload* workload = nullptr;   // one of its
   const jobs::JobKind* kind = nullptr;  // nullptr: not known, so it can be any whose pods have its uid
   std::string ns{};
   std::string name{};
@@ -29,6 +30,9 @@ DeletedJob gone_job_of(const Workload& workload);
 // The same for one that is there, as far as labels say which pods are its. Where its status does not say it any more,
 // its Workload does.
 DeletedJob present_job_of(const jobs::QueuedJob& job, const ObjectKey& asker, const state::ClusterState& state);
+// The Jobs of a JobSet, also those that have lost their controller.
+std::vector<const Job*> jobs_of(const DeletedJob& job, const state::ClusterState& state);
+
 // By the API server alone. While it is not known, or there are some, the plan asks or waits, and the answer is true.
 bool finds_pods(const DeletedJob& job, const ReconcileContext& context, Plan& plan);
 // Of a JobSet by its Jobs as well.

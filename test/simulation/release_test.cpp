@@ -129,4 +129,21 @@ TEST_CASE("release: the Jobs of an orphaned JobSet keep its quota, and are suspe
   CHECK(cluster.all_well());
 }
 
+TEST_CASE("release: a Job that its JobSet has lost keeps the quota, and is suspended when it is taken away") {
+  Cluster cluster;
+  require_done(cluster.world.create(long_jobset("train", "low")));
+  REQUIRE(cluster.runs(2, "train"));
+  const ObjectKey part = job_key("train-w-0");
+  const json without = {{"metadata", {{"ownerReferences", nullptr}}}};
+  CHECK(cluster.world.patch(part, without).outcome == reconcilers::WriteOutcome::kRefused);
+  // While the webhooks are away nobody refuses it; an admitter is not refused either.
+  require_done(cluster.world.api_server().patch(part, without, {.user = "system:serviceaccount:muster-system:muster"}));
+  cluster.world.run_for(10s);
+  require_done(cluster.world.create(long_job(2, "high", "high")));
+  INFO(cluster.world.report());
+  CHECK(cluster.runs(2, "high", 3min));
+  CHECK(cluster.world.pods_running("train") == 0);
+  CHECK(cluster.all_well());
+}
+
 }  // namespace release_test

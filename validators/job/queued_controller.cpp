@@ -4,7 +4,8 @@
 //
 //   ownerReferences: [{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, name: other, controller: true}]
 //
-// Removing a controller is allowed: garbage collection does so.
+// A part of a queued job cannot lose its controller either: its pods would run on, and the quota of the whole would be
+// given back. Garbage collection takes it off only where the controller is gone or being deleted.
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
@@ -36,12 +37,19 @@ std::optional<std::string> state_of(const Review& review) {
   return std::nullopt;
 }
 
+bool stays(const Review& review, const OwnerReference& controller) {
+  const OwnerFacts* facts = review.view.owner(group_of(controller.api_version), controller.kind,
+                                              jobs::namespace_of(review.request), controller.name);
+  return facts != nullptr && facts->uid == controller.uid && !facts->deleting;
+}
+
 std::optional<std::string> change_of(const Review& review) {
-  const auto after = controller_of(review.request.object);
-  if (!jobs::enabled_kind(review) || !after || jobs::is_admitter(review)) return std::nullopt;
-  const auto before = controller_of(review.request.old_object);
-  if (before && same(*before, *after)) return std::nullopt;
-  return state_of(review);
+  if (!jobs::enabled_kind(review) || jobs::is_admitter(review)) return std::nullopt;
+  const auto before = controller_of(review.request.old_object), after = controller_of(review.request.object);
+  if (before && after && same(*before, *after)) return std::nullopt;
+  if (after) return state_of(review);
+  if (!before || !stays(review, *before) || !is_part_of_queued(review, review.request.old_object)) return std::nullopt;
+  return "this " + review.request.kind + " is part of a job that is queued";
 }
 
 FieldErrors check(const Review& review) {
@@ -50,7 +58,8 @@ FieldErrors check(const Review& review) {
   if (!state) return {};
   return {forbidden("metadata.ownerReferences", *state + ", and a controller says whose quota the pods use; user \"" +
                                                     review.request.user.username +
-                                                    "\" cannot add or change it. Leave it as it is, or create the " +
+                                                    "\" cannot add, change or remove it. Leave it as it is, or create "
+                                                    "the " +
                                                     review.request.kind + " again")};
 }
 
