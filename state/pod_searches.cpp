@@ -7,6 +7,8 @@ namespace muster::state {
 namespace {
 
 constexpr Duration kLongestPause = std::chrono::minutes(1);
+constexpr Duration kLongestOfFew = std::chrono::seconds(8);
+constexpr Duration kShareOfOne = std::chrono::milliseconds(200);
 
 }  // namespace
 
@@ -23,8 +25,12 @@ void PodSearches::note(const ObjectKey& asker, const std::string& selector, bool
   sweep(now);
   Answer& noted = answers_[asker][selector];
   noted.any = any;
-  noted.until = now + (any ? std::min<Duration>(std::chrono::seconds(1 << std::min(noted.times++, 6)), kLongestPause)
+  noted.until = now + (any ? std::min<Duration>(std::chrono::seconds(1 << std::min(noted.times++, 6)), longest_pause())
                            : kLongestPause);
+}
+
+Duration PodSearches::longest_pause() const {
+  return std::clamp<Duration>(kShareOfOne * answers_.size(), kLongestOfFew, kLongestPause);
 }
 
 void PodSearches::forget_none(const ObjectKey& asker) {

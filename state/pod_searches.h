@@ -1,5 +1,6 @@
 // What the API server said of the pods that jobs have left (Verb::kFindPods), and when it is asked again: while there
-// are some after 1 s, then after twice as long each time, up to a minute. That there are none counts for a minute.
+// are some after 1 s, then after twice as long each time: up to 8 s while few jobs ask, and up to a minute where hundreds
+// do, so that all together ask some five times a second. That there are none counts for a minute.
 //
 // One thread. What is kept ends a few minutes after the last answer.
 #pragma once
@@ -35,6 +36,7 @@ class PodSearches {
     MonotonicTime until{};
   };
   void sweep(MonotonicTime now);
+  Duration longest_pause() const;
 
   std::map<ObjectKey, std::map<std::string, Answer>> answers_;  // by who asked, and by label selector
   MonotonicTime swept_{};
