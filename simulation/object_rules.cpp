@@ -122,6 +122,13 @@ std::optional<std::string> check_job_status(const json& before, const json& afte
 
 void set_pod_defaults(json& pod) {
   set_default(pod["spec"], "restartPolicy", "Always");
+  for (const char* list : {"containers", "initContainers"}) {
+    if (!pod["spec"].contains(list)) continue;
+    for (json& container : pod["spec"][list]) {
+      for (const auto& [resource, limit] : object_at(container, {"resources", "limits"}).items())
+        set_default(container["resources"]["requests"], resource.c_str(), limit);
+    }
+  }
 }
 
 }  // namespace

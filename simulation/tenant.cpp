@@ -1,6 +1,7 @@
 #include "simulation/tenant.h"
 
 #include "api/codec/json.h"
+#include "api/kinds/serving_types.h"
 #include "api/meta/constants.h"
 #include "simulation/invariants/overrun.h"
 #include "simulation/kubelet.h"
@@ -11,10 +12,12 @@ namespace {
 using nlohmann::json;
 using Texts = std::vector<std::string>;
 
-json pod_template(int cpus) {
-  const json container = {{"name", "main"},
-                          {"image", "registry.example/mine"},
-                          {"resources", {{"requests", {{"cpu", std::to_string(cpus)}}}}}};
+constexpr const char* kHeld = "example.com/held";
+
+// `requests` or `limits`: the API server makes limits the requests.
+json pod_template(int cpus, const char* what = "requests") {
+  const json container = {
+      {"name", "main"}, {"image", "registry.example/mine"}, {"resources", {{what, {{"cpu", std::to_string(cpus)}}}}}};
   return {{"metadata", {{"annotations", {{kRunSeconds, "3600"}}}}},
           {"spec", {{"restartPolicy", "Never"}, {"containers", json::array({container})}}}};
 }
@@ -28,18 +31,31 @@ std::string HostileTenant::told(const std::string& what, const Answer& answer) c
   return what + (answer.done() ? " -> done" : " -> " + answer.message.substr(0, 160));
 }
 
+json HostileTenant::a_pod_template(int cpus) {
+  json made = pod_template(cpus, pick(4) == 0 ? "limits" : "requests");
+  json& metadata = made["metadata"];
+  if (pick(6) == 0) metadata["labels"][std::string(kQueueNameLabel)] = pick(3) == 0 ? "stolen" : "team";
+  if (pick(6) == 0) {
+    made["spec"]["terminationGracePeriodSeconds"] = 300;
+    metadata["annotations"][std::string(kStopSeconds)] = pick(4) == 0 ? "-1" : "200";
+  }
+  return made;
+}
+
 json HostileTenant::a_job(const std::string& name) {
   const int pods = static_cast<int>(1 + pick(6));
   json job = {{"apiVersion", "batch/v1"},
               {"kind", "Job"},
               {"metadata", {{"name", name}, {"namespace", ns_}}},
-              {"spec", {{"parallelism", pods}, {"completions", 1000}, {"template", pod_template(1 + pick(2))}}}};
+              {"spec", {{"parallelism", pods}, {"completions", 1000}, {"template", a_pod_template(1 + pick(2))}}}};
   if (pick(2) == 0) {
     job["spec"]["completionMode"] = "Indexed";
     job["spec"]["completions"] = pods;
   }
   if (pick(4) != 0) job["metadata"]["labels"][std::string(kQueueNameLabel)] = pick(8) == 0 ? "stolen" : "team";
   if (pick(4) == 0) job["metadata"]["ownerReferences"] = json::array({an_owner()});
+  if (pick(8) == 0) job["metadata"]["finalizers"] = {kHeld};
+  if (pick(8) == 0) job["metadata"]["labels"][std::string(kPriorityClassLabel)] = "absent";
   return job;
 }
 
@@ -47,7 +63,7 @@ json HostileTenant::a_jobset(const std::string& name) {
   json job = {
       {"name", "w"},
       {"replicas", 1 + pick(2)},
-      {"template", {{"spec", {{"parallelism", 1 + pick(2)}, {"completions", 100}, {"template", pod_template(1)}}}}}};
+      {"template", {{"spec", {{"parallelism", 1 + pick(2)}, {"completions", 100}, {"template", a_pod_template(1)}}}}}};
   json jobset = {{"apiVersion", kJobSets.api_version},
                  {"kind", "JobSet"},
                  {"metadata", {{"name", name}, {"namespace", ns_}}},
@@ -112,6 +128,20 @@ std::string HostileTenant::create() {
   return told("create " + to_text(made["metadata"]), world_.create(made));
 }
 
+// All pods of the set claim the one place of a group.
+std::string HostileTenant::create_set() {
+  const std::string name = "set" + std::to_string(made_++ % 2);
+  json pod = pod_template(1);
+  pod["spec"]["restartPolicy"] = "Always";
+  pod["metadata"]["labels"] = {{kQueueNameLabel, "team"}, {kPodGroupName, name}};
+  pod["metadata"]["annotations"][std::string(kPodGroupTotalCount)] = "1";
+  const json set = {{"apiVersion", kDeployments.api_version},
+                    {"kind", kDeployments.kind},
+                    {"metadata", {{"name", name}, {"namespace", ns_}}},
+                    {"spec", {{"replicas", 1 + pick(4)}, {"template", std::move(pod)}}}};
+  return told("create a set " + name + " whose pods are one group", world_.create(set));
+}
+
 std::string HostileTenant::forge_pod() {
   json pod = pod_template(1);
   pod["apiVersion"] = "v1";
@@ -162,15 +192,17 @@ json HostileTenant::change_of_spec(const ObjectKey& target) {
     jobs[0]["template"]["spec"]["parallelism"] = pods;
     return {{"spec", {{"replicatedJobs", jobs}}}};
   }
-  switch (pick(6)) {
+  switch (pick(7)) {
     case 0:
       return {{"spec", {{"parallelism", pods}}}};
+    case 6:
+      return {{"spec", {{"parallelism", pods}, {"completions", pods}, {"suspend", true}}}};
     case 1:
       return {{"spec", {{"parallelism", pods}, {"completions", pods}}}};
     case 2:
       return {{"spec", {{"parallelism", pods}, {"completions", pods}, {"suspend", false}}}};
     case 3:
-      return {{"spec", {{"template", pod_template(7)}}}};
+      return {{"spec", {{"template", a_pod_template(7)}}}};
     case 4:
       return {{"spec", {{"managedBy", pick(2) == 0 ? json("example.com/mine") : json()}}}};
     default:
@@ -196,12 +228,26 @@ json HostileTenant::change_of_status(const ObjectKey& target) {
   }
 }
 
+std::string HostileTenant::end(const ObjectKey& target) {
+  const std::string what = to_text(target);
+  switch (pick(4)) {
+    case 0:
+      return told("orphan what belongs to " + what, world_.orphan(target));
+    case 1:
+      return told("delete in the foreground " + what, world_.remove(target, reconcilers::Propagation::kForeground));
+    case 2:
+      return told("take the finalizers off " + what, world_.patch(target, {{"metadata", {{"finalizers", nullptr}}}}));
+    default:
+      return told("delete " + what, world_.remove(target));
+  }
+}
+
 std::string HostileTenant::change(const ObjectKey& target) {
   const std::string what = to_text(target) + " ";
   json patch;
   switch (pick(8)) {
     case 0:
-      return told("delete " + what, world_.remove(target));
+      return end(target);
     case 1:
       patch = change_of_status(target);
       return told("patch status of " + what + to_text(patch), world_.patch_status(target, patch));
@@ -224,6 +270,7 @@ std::string HostileTenant::act() {
   const auto target = a_target();
   if (!target || pick(5) == 0) return create();
   if (pick(12) == 0) return forge_pod();
+  if (pick(20) == 0) return create_set();
   return change(*target);
 }
 

@@ -71,19 +71,26 @@ std::string Overrun::root_of(const json& job) const {
 
 std::string Overrun::counted_root_of(const json& job) {
   const std::string uid = read_meta(job).uid, root = root_of(job);
-  if (!root.empty() && root != uid) part_of_[uid] = {root, world_.elapsed()};
+  if (!root.empty() && root != uid) {
+    const ObjectMeta meta = read_meta(job);
+    part_of_[uid] = {root, {&kJobSets, meta.ns, meta.controller->name}, world_.elapsed()};
+  }
   const auto part = part_of_.find(uid);
-  // Without a controller and a queue name it is a job like any that never was in a queue.
-  const bool counts = all_managed_ || controller_of(job).has_value();
-  const bool still = counts && part != part_of_.end() && world_.elapsed() - part->second.last_seen < kOverrunGrace;
-  return still ? part->second.uid : root;
+  if (part == part_of_.end() || world_.elapsed() - part->second.last_seen >= kOverrunGrace) return root;
+  // Of a JobSet that is gone or in no queue any more it is a job like any that never was in a queue.
+  const ObjectPtr whole = world_.api_server().get(part->second.jobset);
+  const bool queued = whole != nullptr && uid_of(*whole) == part->second.uid && label(*whole, kQueueNameLabel);
+  return queued || all_managed_ ? part->second.uid : root;
 }
 
 std::vector<std::string> Overrun::check() {
   note_admissions();
   std::map<std::string, std::string> root_of_job;
   for (const ObjectPtr& job : world_.api_server().list(kJobs)) {
-    root_of_job[read_meta(*job).uid] = counted_root_of(*job);
+    const std::string root = counted_root_of(*job);
+    // It makes no pods any more, and those that it has can be older than the name of its queue.
+    if (is_deleting(*job) && !admitted_.contains(root)) continue;
+    root_of_job[read_meta(*job).uid] = root;
   }
   std::map<std::string, int64_t> used;
   for (const ObjectPtr& pod : world_.api_server().list(kPods)) {
@@ -95,7 +102,9 @@ std::vector<std::string> Overrun::check() {
   std::vector<std::string> found;
   for (const auto& [root, cpus] : used) {
     int64_t admitted = 0;
-    for (const auto& [uid, each] : admitted_[root]) admitted += each.cpus;
+    const auto of_root = admitted_.find(root);
+    if (of_root != admitted_.end())
+      for (const auto& [uid, each] : of_root->second) admitted += each.cpus;
     if (cpus > admitted) {
       found.push_back("the pods of job " + root + " request " + std::to_string(cpus) + "m cpu, and " +
                       std::to_string(admitted) + "m are admitted");

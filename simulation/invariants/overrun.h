@@ -45,6 +45,7 @@ class Overrun {
   const bool all_managed_;
   struct Root {
     std::string uid;
+    ObjectKey jobset;
     Duration last_seen{};  // as the root
   };
   std::map<std::string, Root> part_of_;                              // uid of a Job -> of the JobSet

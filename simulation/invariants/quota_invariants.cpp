@@ -104,9 +104,18 @@ void QuotaInvariants::see_workload(const Change& change) {
     violated_("Workload " + workload->meta.name + " moved from ClusterQueue " + before->queue + " to " + now.queue);
 }
 
+// A job that does not run can be given to another queue, which needs no eviction.
+bool QuotaInvariants::names_another_queue(const Workload& workload) const {
+  if (!workload.meta.controller) return false;
+  const ResourceType* type = jobs::job_type_of(*workload.meta.controller);
+  const ObjectPtr job =
+      type == nullptr ? nullptr : server_.get({type, workload.meta.ns, workload.meta.controller->name});
+  return job != nullptr && read_meta(*job).label(kQueueNameLabel) != workload.queue_name;
+}
+
 void QuotaInvariants::check_release(const Workload& workload, const Holding& held) {
   if (workload.of_pod_group()) return check_group_release(workload, held);
-  if (!workload.evicted())
+  if (!workload.evicted() && !names_another_queue(workload))
     violated_("Workload " + workload.meta.name + " gave back the quota of ClusterQueue " + held.queue +
               " without an eviction");
   if (!workload.meta.controller) return;

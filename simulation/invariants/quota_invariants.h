@@ -50,6 +50,7 @@ class QuotaInvariants {
 
   void see_node(const Change& change);
   void see_workload(const Change& change);
+  bool names_another_queue(const Workload& workload) const;
   void check_release(const Workload& workload, const Holding& held);
   void check_pods_gone(const Workload& workload);
   void check_group_release(const Workload& workload, const Holding& held);

@@ -126,6 +126,16 @@ fault(job-starts-without-admission reconcilers/job/job_workload.cpp
   [[  if (!lets_run(context, workload) && !FAULT)
     wait_for_admission(context, workload, plan);]])
 
+fault(parts-lose-their-controller validators/job/queued_controller.cpp
+  "a Job of an admitted JobSet gets another controller, and runs beside it"
+  [[  if (before && after && same(*before, *after)) return std::nullopt;]]
+  [[  if (FAULT || (before && after && same(*before, *after))) return std::nullopt;]])
+
+fault(running-jobs-grow validators/job/admitted_pods.cpp
+  "a job that runs with its quota gets more pods"
+  [[  if (!growth) return {};]]
+  [[  if (!growth || FAULT) return {};]])
+
 fault(release-while-pods-run reconcilers/job/job_workload.cpp
   "an eviction gives quota back while pods run"
   [[if (advance_stop(context, &workload, evicted->message, plan) == Step::kDone) return Step::kDone;

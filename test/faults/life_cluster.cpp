@@ -35,10 +35,14 @@ Faults faults_of(const Scene& scene) {
 
 }  // namespace
 
-LifeCluster::LifeCluster(const Scene& scene, const std::vector<json>& objects, QueueSettings settings)
+LifeCluster::LifeCluster(const Scene& scene, const std::vector<json>& objects, QueueSettings settings,
+                         std::vector<std::string> namespaces)
     : settings_(settings),
-      world_(
-          {.seed = scene.seed, .replicas = scene.replicas, .queues = std::move(settings), .faults = faults_of(scene)}) {
+      world_({.seed = scene.seed,
+              .replicas = scene.replicas,
+              .namespaces = std::move(namespaces),
+              .queues = std::move(settings),
+              .faults = faults_of(scene)}) {
   for (const json& object : objects) create(object);
 }
 

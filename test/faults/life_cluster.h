@@ -14,7 +14,8 @@ namespace muster::test {
 
 class LifeCluster {
  public:
-  LifeCluster(const Scene& scene, const std::vector<nlohmann::json>& objects, QueueSettings settings = {});
+  LifeCluster(const Scene& scene, const std::vector<nlohmann::json>& objects, QueueSettings settings = {},
+              std::vector<std::string> namespaces = {"default"});
 
   simulation::World& world() { return world_; }
   bool broken() const { return !violation_.empty(); }

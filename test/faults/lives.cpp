@@ -10,6 +10,7 @@
 #include "test/faults/kinds_life.h"
 #include "test/faults/life_cluster.h"
 #include "test/faults/release_life.h"
+#include "test/faults/tenant_life.h"
 #include "test/scheduler/quota_history.h"
 #include "test/simulation/flavors/world.h"
 #include "test/simulation/queues.h"
@@ -21,7 +22,8 @@ using namespace std::chrono_literals;
 
 constexpr int kQuotaSteps = 40;
 
-constexpr std::string_view kNames[] = {"quota", "teams", "notReady", "gangs", "flavors", "kinds", "futile", "release"};
+constexpr std::string_view kNames[] = {"quota", "teams",  "notReady", "gangs", "flavors",
+                                       "kinds", "futile", "release",  "tenant"};
 
 json with_labels(json job, const char* team, const char* priority) {
   job["metadata"]["labels"] = {{kQueueNameLabel, team}, {kPriorityClassLabel, priority}};
@@ -224,6 +226,8 @@ Outcome live(const Scene& scene) {
       return live_futile(scene);
     case Life::kRelease:
       return live_release(scene);
+    case Life::kTenant:
+      return live_tenant(scene);
   }
   return {};
 }

@@ -21,9 +21,10 @@ enum class Life {
   kKinds,     // operators' jobs, groups of pods, and sets that serve, are scaled and deleted (kinds_life.h)
   kFutile,    // a JobSet whose Jobs are refused, and a set whose pods all claim the one place of a group
   kRelease,   // jobs that are deleted while they run, and whose pods go on (release_life.h)
+  kTenant,    // a tenant who wants more than his quota, beside another team (tenant_life.h)
 };
-inline constexpr std::array kLives = {Life::kQuota,   Life::kTeams, Life::kNotReady, Life::kGangs,
-                                      Life::kFlavors, Life::kKinds, Life::kFutile,   Life::kRelease};
+inline constexpr std::array kLives = {Life::kQuota, Life::kTeams,  Life::kNotReady, Life::kGangs, Life::kFlavors,
+                                      Life::kKinds, Life::kFutile, Life::kRelease,  Life::kTenant};
 std::string_view to_text(Life life);
 
 // What a life is made from, and what shrinking takes away.
