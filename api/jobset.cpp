@@ -141,6 +141,8 @@ JobSetStatus read_jobset_status(const json& object) {
   status.terminal_state = string_at(object, {"status", "terminalState"});
   status.current_in_place_attempt = read_attempt(object, "currentInPlaceRestartAttempt");
   status.previous_in_place_attempt = read_attempt(object, "previousInPlaceRestartAttempt");
+  status.start_time = time_at(object, {"status", "startTime"});
+  status.execution_attempts = read_attempt(object, "executionAttempts");
   for (const json& item : array_at(object, {"status", "replicatedJobsStatus"})) {
     status.replicated_jobs.push_back(
         {.name = std::string(string_at(item, {"name"})),
@@ -211,6 +213,7 @@ JobSetPtr read_jobset(const json& object) {
   jobset->in_order = string_at(object, {"spec", "startupPolicy", "startupPolicyOrder"}) == "InOrder";
   if (int_at(object, {"spec", "ttlSecondsAfterFinished"}))
     jobset->ttl_seconds_after_finished = int32_at(object, {"spec", "ttlSecondsAfterFinished"});
+  jobset->active_deadline_seconds = int_at(object, {"spec", "activeDeadlineSeconds"});
   const json* coordinator = find_path(object, {"spec", "coordinator"});
   if (coordinator != nullptr && coordinator->is_object()) {
     jobset->coordinator = Coordinator{std::string(string_at(*coordinator, {"replicatedJob"})),
@@ -229,6 +232,8 @@ json to_json(const JobSetStatus& status) {
   if (!status.terminal_state.empty()) object["terminalState"] = status.terminal_state;
   if (status.current_in_place_attempt) object["currentInPlaceRestartAttempt"] = *status.current_in_place_attempt;
   if (status.previous_in_place_attempt) object["previousInPlaceRestartAttempt"] = *status.previous_in_place_attempt;
+  if (!status.start_time.is_zero()) object["startTime"] = time_to_json(status.start_time);
+  if (status.execution_attempts) object["executionAttempts"] = *status.execution_attempts;
   json& replicated_jobs = object["replicatedJobsStatus"] = json::array();
   for (const ReplicatedJobStatus& job : status.replicated_jobs) {
     replicated_jobs.push_back({{"name", job.name},

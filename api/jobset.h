@@ -106,6 +106,12 @@ struct JobSetStatus {
   std::optional<int32_t> current_in_place_attempt{};
   std::optional<int32_t> previous_in_place_attempt{};
   std::vector<ReplicatedJobStatus> replicated_jobs;
+  // Since when it runs without a pause or a restart of all Jobs. Zero: it is suspended, or the gate
+  // JobSetActiveDeadlineSeconds is off.
+  Timestamp start_time{};
+  // How often it has begun to run after the first time: resumes, and restarts of all Jobs. nullopt: it has not run
+  // while the gate ExecutionAttemptsTracking was on.
+  std::optional<int32_t> execution_attempts{};
 
   bool operator==(const JobSetStatus&) const = default;
 
@@ -127,6 +133,7 @@ struct JobSet {
   std::optional<FailurePolicy> failure;
   bool in_order = false;  // startupPolicyOrder: InOrder
   std::optional<int32_t> ttl_seconds_after_finished;
+  std::optional<int64_t> active_deadline_seconds;  // from status.start_time
   std::optional<Coordinator> coordinator;
   std::vector<VolumeClaim> volume_claims;
   // Its unsupported features, as "field: value": such a JobSet is not started. muster's webhook refuses new ones; a

@@ -34,6 +34,7 @@ enum class Measured {
 
   kJobSetCompleted,  // `ns`, `jobset`
   kJobSetFailed,     // the same
+  kJobSetTooLate,    // the same: failed by spec.activeDeadlineSeconds
 
   // Their series end, so that a queue of the same name starts at zero.
   kClusterQueueGone,  // `cluster_queue`

@@ -81,7 +81,9 @@ std::vector<std::string> outdated_gates(const FeatureGateMap& named);
 // JobSet's feature gates, for clusters where muster is the JobSet controller. Off is the default,
 // and all that the gates of what muster does not do can be; but TLSOptions is stable and always on.
 inline constexpr std::string_view kElasticJobSetGate = "ElasticJobSet";
+inline constexpr std::string_view kExecutionAttemptsGate = "ExecutionAttemptsTracking";
 inline constexpr std::string_view kInPlaceRestartGate = "InPlaceRestart";
+inline constexpr std::string_view kJobSetDeadlineGate = "JobSetActiveDeadlineSeconds";
 inline constexpr std::string_view kRestartJobGate = "RestartJob";
 inline constexpr std::string_view kJobSetTlsOptionsGate = "TLSOptions";
 

@@ -104,7 +104,10 @@ constexpr MusterSetting kSettings[] = {
              "parallelism and completions of a running JobSet change. `RestartJob: true` allows the failure policy "
              "actions `RestartJob` and `RestartJobAndIgnoreMaxRestarts`, and each Job and pod has the label "
              "`jobset.sigs.k8s.io/job-restart-attempt`. `InPlaceRestart: true` allows the restart strategy "
-             "`InPlaceRestart` ([in-place restart](in-place-restart.md)). `TLSOptions` is stable, and cannot be off."},
+             "`InPlaceRestart` ([in-place restart](in-place-restart.md)). `JobSetActiveDeadlineSeconds: true` allows "
+             "`spec.activeDeadlineSeconds` and keeps `status.startTime`. `ExecutionAttemptsTracking: true` counts the "
+             "runs of a JobSet in `status.executionAttempts` and in the annotation "
+             "`jobset.sigs.k8s.io/execution-attempt` of Jobs and pods. `TLSOptions` is stable, and cannot be off."},
     {.name = "jobSetController",
      .flag = "--jobset-controller",
      .value = word<&M::jobset_controller, kJobSetControllers>(),

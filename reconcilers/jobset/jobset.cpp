@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "api/config/feature_gates.h"
 #include "api/meta/constants.h"
 #include "jobs/job_kind.h"
 #include "reconcilers/jobset/jobset_children.h"
@@ -53,6 +54,13 @@ Plan tidy_up(const JobSetContext& context) {
   return plan;
 }
 
+// Another controller runs the JobSet, and says when it has ended.
+Plan expire_only(const JobSetContext& context) {
+  Plan plan;
+  if (context.jobset.finished()) expire(context, plan);
+  return plan;
+}
+
 // --- The whole ---
 
 void set_conditions(const JobSet& jobset, const jobs::StartupGates& gates, StatusDraft& draft) {
@@ -62,9 +70,20 @@ void set_conditions(const JobSet& jobset, const jobs::StartupGates& gates, Statu
   draft.resume();
 }
 
-// Failures and successes that end or restart the JobSet.
-Step judge(const JobSetContext& context, const GangFailures& failures, StatusDraft& draft) {
+// Failures, successes and the deadline, which end or restart the JobSet.
+Step judge(const JobSetContext& context, const GangFailures& failures, StatusDraft& draft, Plan& plan) {
   if (failures.being_failed) return Step::kDone;
+  if (const auto deadline = draft.deadline()) {
+    // Before the failure policy, which could restart the JobSet; but what has succeeded in time has succeeded.
+    if (context.now.wall >= *deadline) {
+      if (has_succeeded(context.jobset, context.run.succeeded))
+        draft.complete();
+      else
+        draft.exceed_deadline();
+      return Step::kDone;
+    }
+    plan.wake_at(*deadline);
+  }
   const Verdict verdict = judge_failures(context.jobset, failures.genuine);
   if (verdict.kind == Verdict::Kind::kFail) {
     draft.fail(verdict);
@@ -137,8 +156,12 @@ Plan run_jobset(const JobSetContext& context) {
   const jobs::StartupGates gates = startup_gates(context.jobset, context.run, counts);
   StatusDraft draft(context.jobset, counts, context.now);
   draft.supported();
+  const RuleSettings& rules = context.settings.queues.rules;
+  draft.keep_start_time(rules.jobset_enabled(kJobSetDeadlineGate));
+  if (!context.jobset.suspended && rules.jobset_enabled(kExecutionAttemptsGate)) draft.count_execution();
   const GangFailures failures = sort_failures(context.jobset, context.run, context.state);
-  if (judge(context, failures, draft) == Step::kContinue && restart_in_place(context, draft, plan) == Step::kContinue) {
+  if (judge(context, failures, draft, plan) == Step::kContinue &&
+      restart_in_place(context, draft, plan) == Step::kContinue) {
     remake_jobs(context, failures.to_be_remade, plan);
     keep_children(context, gates, plan);
     set_conditions(context.jobset, gates, draft);
@@ -153,8 +176,8 @@ Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
     return {};
   const JobSet* jobset = context.state.jobset(key.ns, key.name);
   if (jobset == nullptr || jobset->meta.deleting) return {};
-  if (!jobs::jobset.is_managed_by(jobset->managed_by) || state::is_outside_webhooks(key.ns, context.settings))
-    return {};
+  if (state::is_outside_webhooks(key.ns, context.settings)) return {};
+  if (!jobs::jobset.is_managed_by(jobset->managed_by)) return expire_only({context, *jobset, {}});
   const JobSetContext pass{context, *jobset, jobs_of(*jobset, context.state)};
   if (jobset->finished()) return tidy_up(pass);
   return jobset->unsupported.empty() ? run_jobset(pass) : hold_jobset(pass);

@@ -1,7 +1,9 @@
 #include "reconcilers/jobset/jobset_adjustment.h"
 
 #include <optional>
+#include <string>
 
+#include "reconcilers/jobset/jobset_child.h"
 #include "reconcilers/jobset/jobset_resume.h"
 
 namespace muster::reconcilers {
@@ -46,6 +48,13 @@ bool may_resume(const Job& job, const ReplicatedJob& replicated) {
   return job.status.active == 0 && condition_is_true(job.status.conditions, "Suspended");
 }
 
+// In the write that resumes the Job: no pod has the number of an earlier run.
+void number(int32_t execution_attempt, json& patch) {
+  const std::string key(kExecutionAttemptAnnotation);
+  for (json* object : {&patch, &patch["spec"]["template"]})
+    (*object)["metadata"]["annotations"][key] = std::to_string(execution_attempt);
+}
+
 }  // namespace
 
 JobAdjustment adjustment_of(const Job& job, const ReplicatedJob& replicated, const WantedRun& wanted) {
@@ -58,6 +67,7 @@ JobAdjustment adjustment_of(const Job& job, const ReplicatedJob& replicated, con
     if (!job.status.start_time.is_zero())
       return {.verb = Verb::kPatchStatus, .patch = {{"status", {{"startTime", nullptr}}}}};
     patch = resume_patch(job, replicated, wanted.records);
+    if (wanted.execution_attempt) number(*wanted.execution_attempt, patch);
   } else if (!job.suspended && wanted.suspended) {
     patch["spec"]["suspend"] = true;
   }

@@ -1,6 +1,9 @@
 #include "reconcilers/jobset/jobset_child.h"
 
+#include <cctype>
 #include <initializer_list>
+#include <set>
+#include <utility>
 
 #include "api/codec/json.h"
 #include "api/meta/constants.h"
@@ -78,6 +81,56 @@ void add_claims(const JobSet& jobset, json& pod_spec) {
   }
 }
 
+bool runs_beside_others(const json& container, std::string_view list) {
+  return list == "containers" || string_at(container, {"restartPolicy"}) == "Always";
+}
+
+// An EndpointSlice has no more.
+constexpr size_t kMostPorts = 100;
+
+// Of all containers of all pods, each port of each protocol once: meshes route only to ports that a Service declares.
+// Its name is the container's, which tells meshes what is spoken there, unless another port has that name.
+class ServicePorts {
+ public:
+  void add(const json& port) {
+    const auto number = int_at(port, {"containerPort"});
+    if (!number || *number <= 0 || ports_.size() == kMostPorts) return;
+    const std::string_view said = string_at(port, {"protocol"});
+    const std::string protocol(said.empty() ? "TCP" : said);
+    if (!known_.emplace(protocol, *number).second) return;
+    const std::string plain = lower(protocol) + "-" + std::to_string(*number);
+    const std::string name(string_at(port, {"name"}));
+    // Names with such a beginning are kept for ports without one.
+    const bool reserved = name.starts_with("tcp-") || name.starts_with("udp-") || name.starts_with("sctp-");
+    const bool own = !name.empty() && !reserved && names_.insert(name).second;
+    ports_.push_back({{"name", own ? name : plain}, {"port", *number}, {"protocol", protocol}});
+  }
+  json take() { return std::move(ports_); }
+
+ private:
+  static std::string lower(std::string text) {
+    for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return text;
+  }
+
+  json ports_ = json::array();
+  std::set<std::pair<std::string, int64_t>> known_;
+  std::set<std::string> names_;
+};
+
+json service_ports(const JobSet& jobset) {
+  ServicePorts ports;
+  for (const ReplicatedJob& replicated : jobset.replicated_jobs) {
+    const json from = parsed(replicated.template_text);
+    const json& pod_spec = object_at(from, {"spec", "template", "spec"});
+    for (const std::string_view list : {"containers", "initContainers"})
+      for (const json& container : array_at(pod_spec, {list}))
+        if (runs_beside_others(container, list))
+          for (const json& port : array_at(container, {"ports"})) ports.add(port);
+  }
+  return ports.take();
+}
+
 }  // namespace
 
 std::string coordinator_endpoint(const JobSet& jobset) {
@@ -150,6 +203,8 @@ json ChildJobMaker::make(int32_t index) const {
     if (json* theirs = jobs::make_object(*object, {"metadata", "annotations"})) {
       theirs->update(labels);
       theirs->update(exclusive_);
+      if (options_.execution_attempt)
+        (*theirs)[std::string(kExecutionAttemptAnnotation)] = std::to_string(*options_.execution_attempt);
     }
   }
   json* pod_spec = jobs::existing_object(job, {"spec", "template", "spec"});
@@ -181,17 +236,20 @@ json volume_claim(const JobSet& jobset, const VolumeClaim& claim) {
 
 json headless_service(const JobSet& jobset) {
   const json by_name = {{kJobSetNameKey, jobset.meta.name}};
-  return {{"apiVersion", kServices.api_version},
-          {"kind", kServices.kind},
-          {"metadata",
-           {{"name", jobset.subdomain},
-            {"namespace", jobset.meta.ns},
-            {"labels", by_name},
-            {"ownerReferences", json::array({controller_reference(kJobSets, jobset.meta, true)})}}},
-          {"spec",
-           {{"clusterIP", "None"},
-            {"selector", by_name},
-            {"publishNotReadyAddresses", jobset.publish_not_ready_addresses}}}};
+  json ports = service_ports(jobset);
+  json made = {{"apiVersion", kServices.api_version},
+               {"kind", kServices.kind},
+               {"metadata",
+                {{"name", jobset.subdomain},
+                 {"namespace", jobset.meta.ns},
+                 {"labels", by_name},
+                 {"ownerReferences", json::array({controller_reference(kJobSets, jobset.meta, true)})}}},
+               {"spec",
+                {{"clusterIP", "None"},
+                 {"selector", by_name},
+                 {"publishNotReadyAddresses", jobset.publish_not_ready_addresses}}}};
+  if (!ports.empty()) made["spec"]["ports"] = std::move(ports);
+  return made;
 }
 
 }  // namespace muster::reconcilers

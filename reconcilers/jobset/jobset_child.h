@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,11 +21,16 @@ namespace muster::reconcilers {
 // coordinator's pod is found. Empty when the JobSet has none.
 std::string coordinator_endpoint(const JobSet& jobset);
 
+// On Jobs and pods, with JobSet's gate ExecutionAttemptsTracking.
+inline constexpr std::string_view kExecutionAttemptAnnotation = "jobset.sigs.k8s.io/execution-attempt";
+
 struct ChildJobOptions {
   // Jobs and pods say how often the Job was restarted by itself.
   bool labels_job_restarts = false;
   // Of the pods; exclusive placement compares it.
   int32_t priority = 0;
+  // Jobs and pods say to which run of the JobSet they belong.
+  std::optional<int32_t> execution_attempt{};
 };
 
 // Makes the Jobs of one replicated job for the JobSet's present attempt. The template's
@@ -48,7 +54,7 @@ class ChildJobMaker {
 // A claim of spec.volumeClaimPolicies. The JobSet owns it unless it is to be retained.
 nlohmann::json volume_claim(const JobSet& jobset, const VolumeClaim& claim);
 
-// The Service behind the pods' host names.
+// The Service behind the pods' host names, with the ports of their containers.
 nlohmann::json headless_service(const JobSet& jobset);
 
 }  // namespace muster::reconcilers

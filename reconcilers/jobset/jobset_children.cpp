@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "api/config/feature_gates.h"
 #include "api/meta/constants.h"
 #include "jobs/job_kind.h"
 #include "jobs/jobset/jobset_fields.h"
@@ -105,9 +107,15 @@ int32_t priority_of(const state::ClusterState& state, const ReplicatedJob& repli
   return found == nullptr ? 0 : found->value;
 }
 
+std::optional<int32_t> execution_attempt_in(const JobSetContext& context) {
+  if (!context.settings.queues.rules.jobset_enabled(kExecutionAttemptsGate)) return std::nullopt;
+  return execution_attempt_of(context.jobset);
+}
+
 ChildJobOptions options_for(const JobSetContext& context, const ReplicatedJob& replicated) {
   return {.labels_job_restarts = context.settings.labels_job_restarts || context.jobset.restarts_single_jobs(),
-          .priority = priority_of(context.state, replicated)};
+          .priority = priority_of(context.state, replicated),
+          .execution_attempt = execution_attempt_in(context)};
 }
 
 // All Jobs of a replicated job have one template: what is wrong with one is wrong with each.
@@ -196,6 +204,7 @@ bool would_start(const JobSet& jobset, const Job& job, const ReplicatedJob& repl
 }
 
 void adjust_jobs(const JobSetContext& context, const jobs::StartupGates& gates, JobSetQuota& quota, Plan& plan) {
+  const std::optional<int32_t> execution_attempt = execution_attempt_in(context);
   for (const Job* job : context.run.active) {
     if (job->meta.deleting) continue;
     const ReplicatedJob* replicated = context.jobset.find(job->meta.label(kReplicatedJobNameKey));
@@ -204,7 +213,8 @@ void adjust_jobs(const JobSetContext& context, const jobs::StartupGates& gates, 
     const WantedRun wanted{.suspended = context.jobset.suspended,
                            .open = gates.open[index],
                            .records = records_templates(context.jobset),
-                           .elastic = context.settings.elastic_jobsets};
+                           .elastic = context.settings.elastic_jobsets,
+                           .execution_attempt = execution_attempt};
     if (would_start(context.jobset, *job, *replicated, wanted)) {
       if (!may_start(context, quota, plan)) continue;
       const JobSetQuota::Start start = quota.judge(*job);

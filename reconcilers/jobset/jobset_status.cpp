@@ -1,6 +1,7 @@
 #include "reconcilers/jobset/jobset_status.h"
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -68,7 +69,18 @@ void count_out_unfinished(std::vector<ReplicatedJobStatus>& counts) {
   for (ReplicatedJobStatus& entry : counts) entry.active = entry.ready = entry.suspended = 0;
 }
 
+int32_t after(int32_t attempt) {
+  return attempt == std::numeric_limits<int32_t>::max() ? attempt : attempt + 1;
+}
+
 }  // namespace
+
+int32_t execution_attempt_of(const JobSet& jobset) {
+  const std::optional<int32_t>& stored = jobset.status.execution_attempts;
+  if (!stored) return jobset.status.restarts;
+  const bool resumes = !jobset.suspended && condition_is_true(jobset.status.conditions, kSuspended);
+  return resumes ? after(*stored) : *stored;
+}
 
 ObjectEvent event_about(const JobSet& jobset, std::string_view type, std::string_view reason, std::string note) {
   return event_about_version(kJobSets, jobset.meta, type, reason, std::move(note));
@@ -91,7 +103,7 @@ bool StatusDraft::update(Condition condition) {
   if (same_status && present->reason == condition.reason && present->message == condition.message) return false;
   condition.last_transition = same_status ? present->last_transition : whole_seconds(now_.wall);
   set_condition(status_.conditions, std::move(condition));
-  conditions_changed_ = true;
+  changed_ = true;
   return true;
 }
 
@@ -140,6 +152,14 @@ void StatusDraft::fail(const Verdict& verdict) {
   end(kFailed);
 }
 
+void StatusDraft::exceed_deadline() {
+  fail({.kind = Verdict::Kind::kFail,
+        .reason = "DeadlineExceeded",
+        .message = "JobSet was active for longer than the specified deadline of " +
+                   std::to_string(*jobset_.active_deadline_seconds) + " seconds"});
+  measurements_.push_back({.what = Measured::kJobSetTooLate, .ns = jobset_.meta.ns, .jobset = jobset_.meta.name});
+}
+
 void StatusDraft::all_jobs_ready() {
   int64_t wanted = 0, ready = 0;
   for (const ReplicatedJob& replicated : jobset_.replicated_jobs) wanted += replicated.replicas;
@@ -154,6 +174,31 @@ void StatusDraft::in_place_attempts(std::optional<int32_t> current, std::optiona
   urgent_ = true;  // pods wait for it
 }
 
+void StatusDraft::keep_start_time(bool enabled) {
+  const bool runs = enabled && !jobset_.suspended;
+  if (runs != status_.start_time.is_zero()) return;
+  status_.start_time = runs ? whole_seconds(now_.wall) : Timestamp{};
+  changed_ = true;
+}
+
+std::optional<TimePoint> StatusDraft::deadline() const {
+  if (!jobset_.active_deadline_seconds || status_.start_time.is_zero()) return std::nullopt;
+  const TimePoint start = to_time_point(status_.start_time);
+  const auto longest = std::chrono::duration_cast<std::chrono::seconds>(TimePoint::max() - start);
+  if (*jobset_.active_deadline_seconds > longest.count()) return std::nullopt;
+  return start + std::chrono::seconds(*jobset_.active_deadline_seconds);
+}
+
+void StatusDraft::count_execution() {
+  const int32_t attempt = execution_attempt_of(jobset_);
+  counts_attempts_ = true;
+  // Also while an ordered startup is in progress: the next suspension must be followed by another number.
+  resume();
+  if (status_.execution_attempts == attempt) return;
+  status_.execution_attempts = attempt;
+  changed_ = true;
+}
+
 void StatusDraft::unsupported(const std::vector<std::string>& what) {
   std::string message = "muster does not create, resume or restart Jobs of this JobSet, because it does not support ";
   for (const std::string& each : what) message += (&each == what.data() ? "" : ", ") + each;
@@ -162,6 +207,8 @@ void StatusDraft::unsupported(const std::vector<std::string>& what) {
 
 void StatusDraft::restart(const Verdict& verdict) {
   ++status_.restarts;
+  if (counts_attempts_) status_.execution_attempts = after(*status_.execution_attempts);
+  if (!status_.start_time.is_zero()) status_.start_time = whole_seconds(now_.wall);
   if (verdict.counts_towards_max) ++status_.restarts_count_towards_max;
   for (ReplicatedJobStatus& entry : status_.replicated_jobs) {
     entry.active = entry.ready = entry.succeeded = entry.failed = entry.suspended = 0;
@@ -221,13 +268,13 @@ void StatusDraft::supported() {
 bool StatusDraft::is_worth_a_write(const Plan& plan, const jobs::StartupGates& gates) const {
   if (urgent_) return true;
   if (!plan.writes.empty()) return false;
-  return conditions_changed_ || settled(jobset_, gates, status_.replicated_jobs) ||
+  return changed_ || settled(jobset_, gates, status_.replicated_jobs) ||
          settled(jobset_, gates, jobset_.status.replicated_jobs);
 }
 
 void StatusDraft::write_into(Plan& plan, const jobs::StartupGates& gates) const {
   const bool counts_changed = !same_counts(status_.replicated_jobs, jobset_.status.replicated_jobs);
-  if (!urgent_ && !conditions_changed_ && !counts_changed) return;
+  if (!urgent_ && !changed_ && !counts_changed) return;
   if (!is_worth_a_write(plan, gates) && !on_beat(jobset_, now_.wall)) {
     return plan.wake_at(next_beat(jobset_, now_.wall));
   }

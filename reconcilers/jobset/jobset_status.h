@@ -32,6 +32,10 @@ namespace muster::reconcilers {
 // An event about a JobSet.
 ObjectEvent event_about(const JobSet& jobset, std::string_view type, std::string_view reason, std::string note);
 
+// The number of the present run, as its Jobs say it: status.executionAttempts, and one more from the moment when the
+// JobSet is resumed until the status says so. Without a number the restarts count, which are known already.
+int32_t execution_attempt_of(const JobSet& jobset);
+
 class StatusDraft {
  public:
   // Starts as what is stored, with these counts. `jobset` must outlive the draft.
@@ -41,6 +45,8 @@ class StatusDraft {
   // more.
   void complete();
   void fail(const Verdict& verdict);
+  // It has run longer than spec.activeDeadlineSeconds.
+  void exceed_deadline();
   void restart(const Verdict& verdict);
   // One Job restarts; the others continue.
   void restart_job(const Verdict& verdict);
@@ -54,6 +60,13 @@ class StatusDraft {
   void all_jobs_ready();
   // What in-place restarts have reached; nullopt: nothing.
   void in_place_attempts(std::optional<int32_t> current, std::optional<int32_t> previous);
+  // JobSet's gate JobSetActiveDeadlineSeconds: the start time is that of the present run; off, there is none.
+  void keep_start_time(bool enabled);
+  // When the present run has lasted for spec.activeDeadlineSeconds; nullopt: it may last for ever.
+  std::optional<TimePoint> deadline() const;
+  // JobSet's gate ExecutionAttemptsTracking, of a JobSet that is not suspended: the present run has its number, and a
+  // restart the next one.
+  void count_execution();
   // muster cannot run it; what is not supported is named once.
   void unsupported(const std::vector<std::string>& what);
   // It asks for none of that any more.
@@ -86,7 +99,8 @@ class StatusDraft {
   JobSetStatus status_;
   std::vector<ObjectEvent> events_;
   std::vector<Measurement> measurements_;
-  bool conditions_changed_ = false;
+  bool counts_attempts_ = false;
+  bool changed_ = false;  // more than the counts
   bool urgent_ = false;
 };
 

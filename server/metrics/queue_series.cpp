@@ -112,6 +112,9 @@ constexpr Row kRows[] = {
      "JobSets that have completed, where muster runs them; a series ends with its JobSet."},
     {Measured::kJobSetFailed, Owner::kJobSet, "jobset_failed_total", Buckets::kCount, kNone,
      "JobSets that have failed, where muster runs them; a series ends with its JobSet."},
+    {Measured::kJobSetTooLate, Owner::kJobSet, "jobset_active_deadline_exceeded_total", Buckets::kCount, kNone,
+     "JobSets that have failed because they ran longer than spec.activeDeadlineSeconds; a series ends with its "
+     "JobSet."},
 };
 
 Histogram::BucketBoundaries boundaries(Buckets buckets) {

@@ -67,7 +67,8 @@ void check(std::string_view body) {
   static const RuleSettings kNative = [] {
     RuleSettings settings;
     settings.native_jobsets = true;
-    settings.jobset_feature_gates = {{"ElasticJobSet", true}, {"InPlaceRestart", true}, {"RestartJob", true}};
+    settings.jobset_feature_gates = {
+        {"ElasticJobSet", true}, {"InPlaceRestart", true}, {"JobSetActiveDeadlineSeconds", true}, {"RestartJob", true}};
     return settings;
   }();
   check_rules(*request, kQuiet);

@@ -48,6 +48,8 @@ constexpr StatusFields kWriters[] = {
     {"JobSet", ".restarts", "api/jobset.cpp"},
     {"JobSet", ".restartsCountTowardsMax", "api/jobset.cpp"},
     {"JobSet", ".terminalState", "api/jobset.cpp"},
+    {"JobSet", ".startTime", "api/jobset.cpp"},
+    {"JobSet", ".executionAttempts", "api/jobset.cpp"},
     {"JobSet", ".currentInPlaceRestartAttempt", "api/jobset.cpp"},
     {"JobSet", ".previousInPlaceRestartAttempt", "api/jobset.cpp"},
     {"JobSet", ".replicatedJobsStatus[]", "api/jobset.cpp"},

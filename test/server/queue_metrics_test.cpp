@@ -204,6 +204,9 @@ TEST_CASE("JobSets that have ended are counted until they are gone") {
   shown.queues.record({.what = Measured::kJobSetFailed, .ns = "team-a", .jobset = "other"});
   CHECK(shown.has(R"(jobset_completed_total{jobset_name="train",namespace="team-a",replica_role="leader"} 1)"));
   CHECK(shown.has(R"(jobset_failed_total{jobset_name="other",namespace="team-a",replica_role="leader"} 1)"));
+  shown.queues.record({.what = Measured::kJobSetTooLate, .ns = "team-a", .jobset = "other"});
+  CHECK(shown.has(
+      R"(jobset_active_deadline_exceeded_total{jobset_name="other",namespace="team-a",replica_role="leader"} 1)"));
   shown.queues.record({.what = Measured::kJobSetGone, .ns = "team-a", .jobset = "train"});
   CHECK_FALSE(shown.mentions("\"train\""));
   CHECK(shown.mentions("\"other\""));

@@ -45,6 +45,8 @@ inline const char* measured_name(Measured what) {
       return "JobSetCompleted";
     case Measured::kJobSetFailed:
       return "JobSetFailed";
+    case Measured::kJobSetTooLate:
+      return "JobSetTooLate";
     case Measured::kClusterQueueGone:
       return "ClusterQueueGone";
     case Measured::kLocalQueueGone:

@@ -63,7 +63,8 @@ void run_everything(const jobs::JobKind& kind, const json& object, const json& o
   const ClusterView view;
   RuleSettings native;
   native.native_jobsets = true;
-  native.jobset_feature_gates = {{"ElasticJobSet", true}, {"InPlaceRestart", true}, {"RestartJob", true}};
+  native.jobset_feature_gates = {
+      {"ElasticJobSet", true}, {"InPlaceRestart", true}, {"JobSetActiveDeadlineSeconds", true}, {"RestartJob", true}};
   for (const RuleSettings& settings : {RuleSettings{}, native}) {
     const AdmissionResponse mutated = mutators::mutate({request, view, settings});
     const AdmissionResponse validated = validate({request, view, settings});

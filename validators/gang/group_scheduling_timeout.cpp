@@ -39,10 +39,8 @@ std::vector<std::string> warn(const Review& review) {
     if (!config->has_target(ref.name)) continue;
     compare(ref.path.child("spec").child("activeDeadlineSeconds"),
             int_at(*ref.template_json, {"spec", "activeDeadlineSeconds"}));
-    if (kind == &jobs::batch_job) {
-      compare("spec.activeDeadlineSeconds", int_at(review.request.object, {"spec", "activeDeadlineSeconds"}));
-    }
   }
+  compare("spec.activeDeadlineSeconds", int_at(review.request.object, {"spec", "activeDeadlineSeconds"}));
   const json& replicated_jobs = array_at(review.request.object, {"spec", "replicatedJobs"});
   for (size_t i = 0; kind == &jobs::jobset && i < replicated_jobs.size(); ++i) {
     if (!config->has_target(string_at(replicated_jobs[i], {"name"}))) continue;

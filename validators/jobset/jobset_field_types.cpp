@@ -66,6 +66,7 @@ constexpr Field kFields[] = {
     {"spec.suspend", Type::kBoolean},
     {"spec.managedBy", Type::kString},
     {"spec.ttlSecondsAfterFinished", Type::kInt32},
+    {"spec.activeDeadlineSeconds", Type::kInteger},
     {"spec.network", Type::kObject},
     {"spec.network.enableDNSHostnames", Type::kBoolean},
     {"spec.network.publishNotReadyAddresses", Type::kBoolean},

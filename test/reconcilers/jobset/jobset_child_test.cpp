@@ -88,4 +88,28 @@ TEST_CASE("jobset child: the Service is headless and finds the JobSet's pods rea
   }
 }
 
+TEST_CASE("jobset child: the Service has each port of the containers once") {
+  const auto port = [](const json& number, const char* name = "", const char* protocol = "") {
+    json made = {{"containerPort", number}};
+    if (*name) made["name"] = name;
+    if (*protocol) made["protocol"] = protocol;
+    return made;
+  };
+  json object = train_jobset();
+  const auto pod_spec = [&](int i) -> json& {
+    return object["spec"]["replicatedJobs"][i]["template"]["spec"]["template"]["spec"];
+  };
+  pod_spec(0)["containers"][0]["ports"] = {port(8080, "http"), port(53, "", "UDP"), port(53), port(0), port("x")};
+  pod_spec(0)["initContainers"] = {{{"name", "once"}, {"ports", {port(1)}}},
+                                   {{"name", "proxy"}, {"restartPolicy", "Always"}, {"ports", {port(9000, "tcp-53")}}}};
+  pod_spec(1)["containers"][0]["ports"] = {port(8080, "web", "TCP"), port(8081, "http")};
+  CHECK(headless_service(*read_jobset(object))["spec"]["ports"] ==
+        json::parse(R"([{"name":"http","port":8080,"protocol":"TCP"},{"name":"udp-53","port":53,"protocol":"UDP"},
+                        {"name":"tcp-53","port":53,"protocol":"TCP"},{"name":"tcp-9000","port":9000,"protocol":"TCP"},
+                        {"name":"tcp-8081","port":8081,"protocol":"TCP"}])"));
+
+  for (int i = 0; i < 200; ++i) pod_spec(0)["containers"][0]["ports"].push_back(port(10000 + i));
+  CHECK(headless_service(*read_jobset(object))["spec"]["ports"].size() == 100);
+}
+
 }  // namespace jobset_child_test
