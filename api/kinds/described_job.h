@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "api/jobset.h"
 #include "api/kinds/kind_description.h"
 #include "api/meta/object_meta.h"
 #include "api/pod_spec.h"
@@ -56,6 +57,9 @@ struct DescribedJob {
   std::string awaited;
   std::string pod_selector;  // of its pods; empty: no labels say whose they are
   bool on_hold = false;      // see KindDescription
+  // The JobSet that its controller makes, where a hook knows it: names, replicas, order and counts. Its readiness is
+  // that of the job; nullptr: pods_ready is.
+  JobSetPtr parts{};
 };
 using DescribedJobPtr = std::shared_ptr<const DescribedJob>;
 

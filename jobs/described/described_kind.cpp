@@ -197,7 +197,13 @@ std::string DescribedKind::pod_selector(std::string_view name, std::string_view)
 }
 
 bool DescribedKind::pods_ready(const TypedObject& job) const {
-  return job_of(job).pods_ready;
+  const JobSetPtr& parts = job_of(job).parts;
+  return parts == nullptr ? job_of(job).pods_ready : jobset.pods_ready(parts);
+}
+
+Stages DescribedKind::stages(const TypedObject& job) const {
+  const JobSetPtr& parts = job_of(job).parts;
+  return parts == nullptr ? Stages{} : jobset.stages(parts);
 }
 
 std::optional<JobEnd> DescribedKind::end(const TypedObject& object) const {

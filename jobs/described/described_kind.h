@@ -49,6 +49,7 @@ class DescribedKind final : public JobKind {
   std::string pod_selector(const TypedObject& job) const override;
   std::string pod_selector(std::string_view name, std::string_view uid) const override;
   bool pods_ready(const TypedObject& job) const override;
+  Stages stages(const TypedObject& job) const override;
   std::optional<JobEnd> end(const TypedObject& job) const override;
   std::vector<ReclaimablePod> reclaimable_pods(const TypedObject& job) const override;
   std::vector<PodSet> pod_set_shapes(const TypedObject& job, const RuleSettings& settings) const override;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
+#include "api/jobset.h"
 #include "api/kinds/hooks/hooks.h"
 #include "api/meta/constants.h"
 #include "api/pods/counts.h"
@@ -26,7 +27,8 @@ void read(const json& object, DescribedJob& job) {
   for (const json& status : array_at(object, {"status", "jobsStatus"}))
     kept["jobsStatus"].push_back({{"name", string_at(status, {"name"})},
                                   {"ready", int32_at(status, {"ready"})},
-                                  {"succeeded", int32_at(status, {"succeeded"})}});
+                                  {"succeeded", int32_at(status, {"succeeded"})},
+                                  {"failed", int32_at(status, {"failed"})}});
   job.kept = to_text(kept);
   job.pods_ready = false;
   job.awaited = "its runtime is not known yet";
@@ -161,21 +163,33 @@ void add_pod_set(const json& replicated, const json& runtime, const json& kept, 
                           .place = "job[" + name + "]"});
 }
 
+// Initializers end before the others start: what waits for them is not late.
+JobSetPtr parts_of(const json& runtime, const json& replicated, const json& kept, bool suspended) {
+  json jobset = {{"spec", {{"suspend", suspended}}},
+                 {"status", {{"replicatedJobsStatus", array_at(kept, {"jobsStatus"})}}}};
+  if (const json* order = find_path(runtime, {"spec", "template", "spec", "startupPolicy"}))
+    jobset["spec"]["startupPolicy"] = *order;
+  json& parts = jobset["spec"]["replicatedJobs"] = json::array();
+  for (const json& each : replicated) {
+    json part = json::object();
+    for (const char* field : {"name", "replicas", "dependsOn"})
+      if (const json* value = find_path(each, {field})) part[field] = *value;
+    parts.push_back(std::move(part));
+  }
+  return read_jobset(jobset);
+}
+
 void build(const json& runtime, json kept, DescribedJob& job) {
   json replicated = array_at(runtime, {"spec", "template", "spec", "replicatedJobs"});
   kept["tolerations"] = apply_patches(kept, replicated);
   job.kept = to_text(kept);
-  int64_t wanted = 0, there = 0;
   for (json& each : replicated) {
     if (!each.is_object()) continue;
     if (is_trainer(each)) apply_trainer(object_at(kept, {"trainer"}), each);
     add_pod_set(each, runtime, kept, job);
-    wanted += saturated_count(int_at(each, {"replicas"}).value_or(1));
     if (job.pod_sets.size() > KindDescription::kMostPodSets) break;
   }
-  for (const json& status : array_at(kept, {"jobsStatus"}))
-    there += int64_t(int32_at(status, {"ready"})) + int32_at(status, {"succeeded"});
-  job.pods_ready = there == wanted;
+  job.parts = parts_of(runtime, replicated, kept, job.suspended);
 }
 
 void consult(const ConsultedLookup& find, DescribedJob& job) {
