@@ -1,12 +1,14 @@
 #include "api/config/configuration.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "api/codec/json.h"
 #include "api/codec/yaml.h"
 #include "api/config/configuration_decode.h"
 #include "api/config/configuration_defaults.h"
+#include "api/config/jobset_configuration.h"
 #include "api/meta/time.h"
 
 namespace muster {
@@ -129,6 +131,12 @@ bool is_job_kind(const json& document) {
   return string_at(document, {"kind"}) == kJobKindKind && string_at(document, {"apiVersion"}) == kJobKindApiVersion;
 }
 
+std::string text_of(const FieldErrors& errors) {
+  std::string text;
+  for (const FieldError& error : errors) text += (text.empty() ? "" : "; ") + error.text();
+  return text;
+}
+
 std::optional<ConfigurationError> read_job_kind(const YamlDocument& document, LoadedConfiguration& into) {
   if (into.kinds.size() == kMostOwnKinds)
     return ConfigurationError{at_line(document) + " is one JobKind too many",
@@ -138,17 +146,34 @@ std::optional<ConfigurationError> read_job_kind(const YamlDocument& document, Lo
     into.kinds.push_back(*std::move(kind));
     return std::nullopt;
   }
-  std::string message;
-  for (const FieldError& error : kind.error()) message += (message.empty() ? "" : "; ") + error.text();
-  return ConfigurationError{"JobKind in " + at_line(document) + ": " + message, "docs/kinds.md lists the fields"};
+  return ConfigurationError{"JobKind in " + at_line(document) + ": " + text_of(kind.error()),
+                            "docs/kinds.md lists the fields"};
+}
+
+// What is there of which there can be one.
+struct Seen {
+  bool muster = false;
+  std::optional<JobSetConfiguration> jobset{};
+};
+
+std::optional<ConfigurationError> read_jobset(const YamlDocument& document, Seen& seen, LoadedConfiguration& into) {
+  if (seen.jobset)
+    return ConfigurationError{at_line(document) + " is a second Configuration of JobSet", "keep one of them"};
+  auto read = read_jobset_configuration(document.value);
+  if (!read)
+    return ConfigurationError{"JobSet's Configuration in " + at_line(document) + ": " + text_of(read.error()),
+                              "docs/configuration.md says what muster reads of it"};
+  seen.jobset = *std::move(read);
+  if (std::string idle = seen.jobset->idle_settings(); !idle.empty()) into.warnings.push_back(std::move(idle));
+  return std::nullopt;
 }
 
 // Everything after the first document.
-std::optional<ConfigurationError> read_further(const YamlDocument& document, bool& muster_seen,
-                                               LoadedConfiguration& into) {
+std::optional<ConfigurationError> read_further(const YamlDocument& document, Seen& seen, LoadedConfiguration& into) {
   if (document.value.is_null()) return std::nullopt;
+  if (is_jobset_configuration(document.value)) return read_jobset(document, seen, into);
   if (is_muster_document(document.value)) {
-    if (std::exchange(muster_seen, true)) {
+    if (std::exchange(seen.muster, true)) {
       return ConfigurationError{at_line(document) + " is a second MusterConfiguration", "keep one of them"};
     }
     Result<MusterConfiguration, FieldErrors> muster = decode_muster_configuration(document.value);
@@ -156,9 +181,8 @@ std::optional<ConfigurationError> read_further(const YamlDocument& document, boo
       into.muster = std::move(muster).value();
       return std::nullopt;
     }
-    std::string message;
-    for (const FieldError& error : muster.error()) message += (message.empty() ? "" : "; ") + error.text();
-    return ConfigurationError{"MusterConfiguration: " + message, "docs/configuration.md lists the fields"};
+    return ConfigurationError{"MusterConfiguration: " + text_of(muster.error()),
+                              "docs/configuration.md lists the fields"};
   }
   if (is_job_kind(document.value)) return read_job_kind(document, into);
   const std::string kind(string_at(document.value, {"kind"}));
@@ -171,7 +195,8 @@ std::optional<ConfigurationError> read_further(const YamlDocument& document, boo
   return ConfigurationError{at_line(document) + " is of kind " + (kind.empty() ? "(none)" : kind) + ", apiVersion " +
                                 (api_version.empty() ? "(none)" : api_version) + ", which muster does not know",
                             "beside Kueue's Configuration a file may hold one MusterConfiguration of " +
-                                std::string(kMusterConfigurationApiVersion) + ", and JobKinds of " +
+                                std::string(kMusterConfigurationApiVersion) + ", JobSet's Configuration of " +
+                                std::string(kJobSetConfigurationApiVersion) + ", and JobKinds of " +
                                 std::string(kJobKindApiVersion)};
 }
 
@@ -196,10 +221,11 @@ Result<LoadedConfiguration, ConfigurationError> load_configuration(std::string_v
   Result<std::vector<YamlDocument>, YamlError> documents = read_yaml(yaml);
   if (!documents) return fail_with(unreadable(documents.error()));
   LoadedConfiguration loaded = default_configuration(operator_namespace);
-  bool muster_seen = false;
+  Seen seen;
   size_t next = 0;
-  const bool muster_first =
-      !documents->empty() && (is_muster_document(documents->front().value) || is_job_kind(documents->front().value));
+  const json none;
+  const json& front = documents->empty() ? none : documents->front().value;
+  const bool muster_first = is_muster_document(front) || is_job_kind(front) || is_jobset_configuration(front);
   if (!muster_first) {
     const json first = documents->empty() ? json(nullptr) : documents->front().value;
     if (!first.is_null() && !first.is_object()) {
@@ -217,8 +243,11 @@ Result<LoadedConfiguration, ConfigurationError> load_configuration(std::string_v
       return refuse(at_line((*documents)[i]) + " is Kueue's Configuration and not the first document",
                     "put it first: Kueue reads nothing else");
     }
-    if (auto error = read_further((*documents)[i], muster_seen, loaded)) return fail_with(std::move(*error));
+    if (auto error = read_further((*documents)[i], seen, loaded)) return fail_with(std::move(*error));
   }
+  // What MusterConfiguration says of a gate counts.
+  if (seen.jobset)
+    loaded.muster.jobset_feature_gates.insert(seen.jobset->feature_gates.begin(), seen.jobset->feature_gates.end());
   return loaded;
 }
 

@@ -39,6 +39,7 @@ void add_components(std::vector<Reading>& readings) {
   }
   readings.push_back({kube::resource_of(kConfigMaps), named("kueue-manager-config")});
   readings.push_back({kube::resource_of(kConfigMaps), {.label_selector = "app.kubernetes.io/name=kueue"}});
+  readings.push_back({kube::resource_of(kConfigMaps), named("jobset-manager-config")});
 }
 
 void add_queues(std::vector<Reading>& readings) {

@@ -2,8 +2,11 @@
 #include <algorithm>
 
 #include "api/codec/json.h"
+#include "api/config/jobset_configuration.h"
 #include "commands/moving/rules/adoption_parts.h"
+#include "commands/moving/rules/components.h"
 #include "commands/moving/rules/pod_trouble.h"
+#include "commands/moving/rules/preflight.h"
 #include "runtime/load_settings.h"
 
 namespace muster::commands {
@@ -71,6 +74,37 @@ void compare_settings(const ClusterDump& state, const std::string& ns, bool keep
                       "install muster with Kueue's file (docs/migration.md), or accept it with --keep-configuration"});
 }
 
+// For --jobset.
+void compare_jobset_settings(const ClusterDump& state, const std::string& ns, bool keep_configuration,
+                             std::vector<Finding>& findings) {
+  const json* own = muster_config_map(state, ns);
+  auto settings = runtime::settings_of_text(own == nullptr ? "" : string_at(*own, {"data", "config.yaml"}), ns);
+  if (!settings) return;
+  const MusterConfiguration& muster = settings->configuration.muster;
+  if (muster.jobset_controller == JobSetController::kExternal)
+    findings.push_back({Severity::kBlocker,
+                        "jobset-external",
+                        {"ConfigMap " + ns + "/muster-config"},
+                        "jobSetController is external: muster would not run JobSets",
+                        "set it to auto"});
+  const json* map = jobset_config_map(state);
+  if (map == nullptr || keep_configuration) return;
+  const auto theirs = jobset_configuration_of_text(string_at(*map, {"data", kKueueConfigKey}));
+  if (!theirs)
+    return findings.push_back({Severity::kBlocker,
+                               "jobset-configuration",
+                               {object_name(*map)},
+                               "muster cannot do what this says: " + theirs.error().message,
+                               "correct it, or accept the difference with --keep-configuration"});
+  for (const std::string& gate : gates_missing_in(muster, *theirs))
+    findings.push_back({Severity::kBlocker,
+                        "jobset-gate",
+                        {object_name(*map) + ": featureGates." + gate},
+                        "the gate is on for JobSet's controller and off in muster's configuration",
+                        "add jobSetFeatureGates: {" + gate +
+                            ": true} to MusterConfiguration, or accept the difference with --keep-configuration"});
+}
+
 // Pods that will not start by themselves, if none runs: jobs would be refused until the image is there.
 void find_waiting_pods(const ClusterDump& state, const json& deployment, std::vector<Finding>& findings) {
   const std::vector<const json*> pods = pods_of(state, deployment);
@@ -107,16 +141,7 @@ std::vector<Finding> adoption_obstacles(const ClusterDump& state, const Adoption
   else
     find_waiting_pods(state, *deployment, findings);
   compare_settings(state, ns, keep_configuration, findings);
-  if (options.jobset) {
-    const json* own = muster_config_map(state, ns);
-    auto settings = runtime::settings_of_text(own == nullptr ? "" : string_at(*own, {"data", "config.yaml"}), ns);
-    if (settings && settings->configuration.muster.jobset_controller == JobSetController::kExternal)
-      findings.push_back({Severity::kBlocker,
-                          "jobset-external",
-                          {"ConfigMap " + ns + "/muster-config"},
-                          "jobSetController is external: muster would not run JobSets",
-                          "set it to auto"});
-  }
+  if (options.jobset) compare_jobset_settings(state, ns, keep_configuration, findings);
   return sorted_findings(std::move(findings));
 }
 

@@ -50,6 +50,15 @@ void keep_where_webhooks_lead(FoundComponent& found) {
   });
 }
 
+const json* config_map_named(const ClusterDump& dump, std::string_view end_of_name) {
+  for (const json* map : dump.of_kind("", "ConfigMap")) {
+    if (string_at(*map, {"metadata", "name"}).ends_with(end_of_name) &&
+        object_at(*map, {"data"}).contains(kKueueConfigKey))
+      return map;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 const Component& kueue_component() {
@@ -101,12 +110,11 @@ FoundComponent find_component(const ClusterDump& dump, const Component& componen
 }
 
 const json* kueue_config_map(const ClusterDump& dump) {
-  for (const json* map : dump.of_kind("", "ConfigMap")) {
-    if (string_at(*map, {"metadata", "name"}).ends_with("kueue-manager-config") &&
-        object_at(*map, {"data"}).contains(kKueueConfigKey))
-      return map;
-  }
-  return nullptr;
+  return config_map_named(dump, "kueue-manager-config");
+}
+
+const json* jobset_config_map(const ClusterDump& dump) {
+  return config_map_named(dump, "jobset-manager-config");
 }
 
 bool is_held_by_others(const json& lease) {

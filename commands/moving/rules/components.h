@@ -33,8 +33,9 @@ struct FoundComponent {
 };
 FoundComponent find_component(const ClusterDump& dump, const Component& component);
 
-// The ConfigMap with its configuration; nullptr: it is not there.
+// The ConfigMaps with the components' configurations, under the same key; nullptr: it is not there.
 const nlohmann::json* kueue_config_map(const ClusterDump& dump);
+const nlohmann::json* jobset_config_map(const ClusterDump& dump);
 inline constexpr std::string_view kKueueConfigKey = "controller_manager_config.yaml";
 
 // Whether the Lease is held by somebody who is no muster; `muster adopt` holds it in muster's name.

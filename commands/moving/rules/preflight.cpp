@@ -35,6 +35,7 @@ std::vector<Finding> preflight(const ClusterDump& dump, const PreflightOptions& 
   judge_kubernetes(options.server_minor, true, findings);
   preflight_components(context);
   preflight_settings(context);
+  preflight_jobset_settings(context);
   preflight_queues(context);
   preflight_work(context);
   return sorted_findings(std::move(findings));

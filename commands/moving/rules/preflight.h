@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "api/config/jobset_configuration.h"
 #include "commands/moving/rules/cluster_dump.h"
 #include "runtime/load_settings.h"
 
@@ -19,6 +20,9 @@ struct PreflightOptions {
 
 // Sorted. What could not be read is among them.
 std::vector<Finding> preflight(const ClusterDump& dump, const PreflightOptions& options);
+
+// The gates that are on there and off in muster's own configuration.
+std::vector<std::string> gates_missing_in(const MusterConfiguration& muster, const JobSetConfiguration& theirs);
 
 // Its parts; each adds to the list.
 struct PreflightContext {
@@ -35,6 +39,7 @@ struct PreflightContext {
 };
 void preflight_components(const PreflightContext& context);
 void preflight_settings(const PreflightContext& context);
+void preflight_jobset_settings(const PreflightContext& context);
 void preflight_queues(const PreflightContext& context);
 void preflight_work(const PreflightContext& context);
 

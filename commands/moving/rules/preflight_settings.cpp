@@ -2,12 +2,40 @@
 #include <algorithm>
 
 #include "api/codec/json.h"
+#include "api/config/jobset_configuration.h"
 #include "commands/moving/rules/components.h"
 #include "commands/moving/rules/preflight.h"
 
 namespace muster::commands {
 
 using nlohmann::json;
+
+std::vector<std::string> gates_missing_in(const MusterConfiguration& muster, const JobSetConfiguration& theirs) {
+  std::vector<std::string> missing;
+  for (const auto& [gate, enabled] : theirs.feature_gates) {
+    const auto own = muster.jobset_feature_gates.find(gate);
+    const bool on = gate == kJobSetTlsOptionsGate || (own != muster.jobset_feature_gates.end() && own->second);
+    if (enabled && !on) missing.push_back(gate);
+  }
+  return missing;
+}
+
+void preflight_jobset_settings(const PreflightContext& context) {
+  const json* map = jobset_config_map(context.dump);
+  if (map == nullptr) return;
+  const auto theirs = jobset_configuration_of_text(string_at(*map, {"data", kKueueConfigKey}));
+  if (!theirs)
+    return context.add(Severity::kChange, "jobset-configuration", {object_name(*map)},
+                       "where muster runs JobSets it cannot do what this says: " + theirs.error().message,
+                       "let JobSet's controller stay, or do without it");
+  if (std::string idle = theirs->idle_settings(); !idle.empty())
+    context.add(Severity::kNote, "jobset-configuration", {object_name(*map)}, idle, "");
+  for (const std::string& gate : gates_missing_in(context.settings.configuration.muster, *theirs))
+    context.add(Severity::kChange, "jobset-gate", {object_name(*map) + ": featureGates." + gate},
+                "the gate is on for JobSet's controller, and would be off where muster runs JobSets",
+                "before muster adopt --jobset add this Configuration to muster's file as a document, or set "
+                "jobSetFeatureGates in MusterConfiguration");
+}
 
 void preflight_settings(const PreflightContext& context) {
   const Configuration& kueue = context.settings.configuration.kueue;

@@ -177,15 +177,14 @@ TEST_CASE("documents after the first are MusterConfiguration or nothing that act
        "the document at line 7 is a second MusterConfiguration (keep one of them)"},
       {"a kind of somebody else", kKueue + "---\napiVersion: v1\nkind: ConfigMap",
        "the document at line 4 is of kind ConfigMap, apiVersion v1, which muster does not know (beside Kueue's "
-       "Configuration a file may hold one MusterConfiguration of config.muster.batch/v1alpha1, and JobKinds of "
-       "config.muster.batch/v1alpha1)"},
+       "Configuration a file may hold one MusterConfiguration of config.muster.batch/v1alpha1, JobSet's Configuration "
+       "of config.jobset.x-k8s.io/v1alpha1, and JobKinds of config.muster.batch/v1alpha1)"},
       {"a version of MusterConfiguration that is not there",
        kKueue + "---\napiVersion: config.muster.batch/v2\nkind: MusterConfiguration",
        "the document at line 4 is of kind MusterConfiguration, apiVersion config.muster.batch/v2, which muster does "
        "not "
        "know (beside Kueue's Configuration a file may hold one MusterConfiguration of config.muster.batch/v1alpha1, "
-       "and "
-       "JobKinds of config.muster.batch/v1alpha1)"},
+       "JobSet's Configuration of config.jobset.x-k8s.io/v1alpha1, and JobKinds of config.muster.batch/v1alpha1)"},
       {"a JobKind with a mistake", kKueue + "---\napiVersion: config.muster.batch/v1alpha1\nkind: JobKind\nframwork: x",
        "JobKind in the document at line 4: framework: Required value: must be given; group: Required value: must be "
        "given; version: Required value: must be given; kindName: Required value: must be given; resource: Required "
