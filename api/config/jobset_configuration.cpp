@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kGates = "featureGates";
+constexpr std::string_view kGatesField = "featureGates";
 
 // With a dot: a field of an object.
 constexpr std::string_view kFields[] = {
@@ -55,7 +55,7 @@ FieldError no_such_field(const FieldPath& path) {
 
 void read_gates(const json& value, JobSetConfiguration& into, FieldErrors& errors) {
   if (value.is_null()) return;
-  const FieldPath path{std::string(kGates)};
+  const FieldPath path{std::string(kGatesField)};
   if (!value.is_object()) {
     errors.push_back(invalid(path, value, "must be a map from feature gates of JobSet to true or false"));
     return;
@@ -66,7 +66,7 @@ void read_gates(const json& value, JobSetConfiguration& into, FieldErrors& error
     else
       errors.push_back(invalid(path.child(gate), enabled, "must be true or false"));
   }
-  append(errors, check_jobset_feature_gates(kGates, into.feature_gates));
+  append(errors, check_jobset_feature_gates(kGatesField, into.feature_gates));
 }
 
 void read_object(const std::string& name, const json& value, JobSetConfiguration& into, FieldErrors& errors) {
@@ -104,7 +104,7 @@ Result<JobSetConfiguration, FieldErrors> read_jobset_configuration(const json& d
   FieldErrors errors;
   for (const auto& [name, value] : document.items()) {
     if (name == "apiVersion" || name == "kind") continue;
-    if (name == kGates)
+    if (name == kGatesField)
       read_gates(value, read, errors);
     else if (is_known_object(name))
       read_object(name, value, read, errors);
