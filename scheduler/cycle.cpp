@@ -20,6 +20,13 @@ uint64_t held_up_in(const WorkloadState& workload) {
   return held_up ? refusal->cycle : std::numeric_limits<uint64_t>::max();
 }
 
+// A request of zero needs no quota, also where the queue borrows.
+Amounts usage_to_evict_for(const Placement& placement) {
+  Amounts usage = placement.usage;
+  std::erase_if(usage, [](const QuotaAmount& entry) { return entry.amount == 0; });
+  return usage;
+}
+
 }  // namespace
 
 void Cycle::add_invalid(WorkloadState& head, Invalid why) {
@@ -94,17 +101,6 @@ void Cycle::find_placement(CycleEntry& entry) const {
   if (!found) return;
   entry.placement = std::move(reduced);
   entry.victims = std::move(victims);
-}
-
-// The search for victims ignores the resource pods, only the check of its result counts it: a Workload that lacks only
-// pods finds too few victims and is skipped, as in Kueue.
-Amounts Cycle::usage_to_evict_for(const Placement& placement) const {
-  Amounts usage = placement.usage;
-  // A request of zero needs no quota, also where the queue borrows.
-  std::erase_if(usage, [&](const QuotaAmount& entry) {
-    return entry.amount == 0 || state_.names.quota(entry.quota).resource == state_.pods;
-  });
-  return usage;
 }
 
 // Quota that is nearest in the tree first, because other queues can need borrowed quota; then priority, then age. A

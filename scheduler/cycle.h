@@ -47,7 +47,6 @@ class Cycle {
  private:
   void nominate(CycleEntry& entry) const;
   void find_placement(CycleEntry& entry) const;
-  Amounts usage_to_evict_for(const Placement& placement) const;
   void process_in_order();
   void process_fairly();
   void process(CycleEntry& entry);

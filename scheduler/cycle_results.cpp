@@ -143,7 +143,11 @@ void Cycle::requeue(CycleEntry& entry) {
   // Evictions and time change the result: the next attempt tries all flavors.
   if (waits || held_up) workload.progress = {};
   // Its victims leave for it, so it comes first after that. The head of a StrictFIFO queue comes first anyway.
-  if (waits && !queue.strict()) queue.pending.prefer(&workload);
+  // Once it waits for none any more, and was not admitted, it goes back to its place.
+  if (waits && !queue.strict())
+    queue.pending.prefer(&workload);
+  else if (!waits && !held_up && queue.pending.preferred() == &workload)
+    queue.pending.prefer(nullptr);
 
   // It competes again in the next cycle: if time alone can help, if another Workload of this cycle took the quota, in a
   // StrictFIFO queue, and if untried flavors are left (KEP-582).

@@ -53,6 +53,26 @@ std::string evictions(const std::vector<Decision>& decisions) {
 
 }  // namespace
 
+TEST_CASE("preemption: a Workload that lacks nothing but pods has as many Workloads evicted as hold them") {
+  Cluster cluster;
+  ClusterQueue queue =
+      with(cluster_queue("a", "", {{.nominal = 100}}), {.within_cluster_queue = PreemptionPolicy::kLowerPriority});
+  queue.resource_groups[0].covered_resources.push_back("pods");
+  queue.resource_groups[0].flavors[0].resources.push_back(
+      {.name = "pods", .nominal = Quantity::of(3), .borrowing_limit = {}, .lending_limit = {}});
+  cluster.put(queue);
+  for (const char* name : {"a1", "a2", "a3"}) {
+    cluster.put(workload(name, "a"), 1);
+    run(cluster, 1, 0);
+  }
+  Workload wide = workload("wide", "a", 10, 5);
+  wide.pod_sets[0].count = 2;
+  cluster.put(wide, 1);
+  const std::vector<Decision> decisions = cluster.scheduler.drain(at(10));
+  CHECK(std::count_if(decisions.begin(), decisions.end(),
+                      [](const Decision& decision) { return std::holds_alternative<Preempted>(decision); }) == 2);
+}
+
 TEST_CASE("preemption: a request of zero of a resource that the queue borrows does not prevent it") {
   const auto groups = [](int64_t cpu, int64_t memory) {
     const auto quota = [](const char* name, int64_t nominal) {

@@ -3,6 +3,7 @@
 
 #include "scheduler/eligibility.h"
 #include "scheduler/views/explanation.h"
+#include "scheduler/views/queue_readings.h"
 #include "test/scheduler/scheduler_fixture.h"
 
 namespace queue_changes_test {
@@ -48,6 +49,45 @@ TEST_CASE("scheduler: queues may come after their Workloads and go before them")
   cluster.put(cluster_queue("a", "", {{.nominal = 4}}));
   CHECK(test::usage_of(cluster.scheduler, "a", "default", "cpu") == 1000);
   CHECK(cluster.drain() == "?late:preemptNoCandidates");
+}
+
+TEST_CASE("scheduler: a Workload whose preemption has come to nothing comes first no more") {
+  Cluster cluster;
+  const auto queue_of = [](int64_t cores) {
+    ClusterQueue queue = cluster_queue("a", "", {{.nominal = cores}});
+    queue.preemption.within_cluster_queue = PreemptionPolicy::kLowerPriority;
+    return queue;
+  };
+  cluster.put(queue_of(4));
+  cluster.put(workload("victim", "a"), 4);
+  cluster.confirm(admission(cluster.scheduler.drain(at(0))), 4);
+  cluster.put(workload("preemptor", "a", 5, 1), 4);
+  CHECK(cluster.drain(1) == "-victim ?preemptor:preempting");
+  // It can have this quota no more.
+  cluster.put(queue_of(2));
+  CHECK(cluster.drain(2).find("?preemptor:noFit") != std::string::npos);
+  cluster.scheduler.remove_workload("team", "victim");
+  cluster.put(workload("higher", "a", 10, 3), 4);
+  cluster.drain(3);
+  cluster.put(queue_of(4));
+  CHECK(cluster.drain(4).starts_with("+higher"));
+}
+
+TEST_CASE("scheduler: a LocalQueue takes its pending Workloads along to another ClusterQueue") {
+  Cluster cluster;
+  cluster.put(cluster_queue("a", "", {{.nominal = 1}}));
+  cluster.put(cluster_queue("b", "", {{.nominal = 4}}));
+  cluster.put(workload("waiting", "a"), 4);
+  CHECK(cluster.drain() == "?waiting:noFit");
+  LocalQueue moved;
+  moved.meta.ns = "team";
+  moved.meta.name = "a";
+  moved.cluster_queue = "b";
+  cluster.scheduler.put(std::make_shared<const LocalQueue>(moved));
+  for (const ClusterQueueReading& reading : readings_of(cluster.scheduler.state(), false).cluster_queues) {
+    if (reading.name == "a") CHECK(reading.pending.active + reading.pending.inadmissible == 0);
+  }
+  CHECK(cluster.drain(1) == "+waiting");
 }
 
 TEST_CASE("scheduler: what leaves through a stopped LocalQueue still wakes those that wait") {

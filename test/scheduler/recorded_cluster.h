@@ -33,17 +33,33 @@ class RecordedCluster {
  public:
   explicit RecordedCluster(const json& input);
 
-  void drain_stopped_queues();
+  // The evictions before the first cycle.
+  json drain_stopped_queues();
   // One cycle and the steps after it; what is comparable about it.
   json cycle(int number);
+  // Of the last cycle: all that it parked without having been a head, as far as they competed before it; all that were
+  // parked after it; who finished after it, and who gave quota back.
+  const std::set<std::string>& bulk_parked() const { return bulk_parked_; }
+  const std::set<std::string>& parked() const { return parked_; }
+  const json& finished_after() const { return finished_after_; }
+  const json& released_after() const { return released_after_; }
   json final_pending() const;
   json final_admitted() const;
+  json final_finished() const;
   bool outstanding(int number) const;
+  // Pending Workloads that have waited for victims and do so no more. The recorded Kueue let them come first in their
+  // queue all the same, until they were admitted; 0.20.0 does not.
+  const std::set<std::string>& former_preemptors() const { return former_preemptors_; }
   // What uses more than there is: never anything, whoever is leaving.
   std::set<std::string> over_quota() const;
   // The same at the end of the last cycle, before the steps after it.
   const std::set<std::string>& over_in_cycle() const { return over_; }
-  std::set<std::string> preemptors() const { return preemptors_; }
+  // Without those that wait for no victims any more: others come before them, and can take what was freed.
+  std::set<std::string> preemptors() const {
+    std::set<std::string> left = preemptors_;
+    for (const std::string& former : former_preemptors_) left.erase(former);
+    return left;
+  }
   bool runs_or_ran(const std::string& name) const;
 
  private:
@@ -55,13 +71,16 @@ class RecordedCluster {
   void set(RecordedJob& job, const char* type, const char* status, const std::string& reason, Now now);
   void release(RecordedJob& job, Now now);
   json describe(const scheduler::Decision& decision, Now now);
+  void note_wait(const std::string& name, scheduler::AttemptResult outcome);
+  std::set<std::string> in_position(scheduler::QueuePosition position) const;
 
   const json& input_;
   Timestamp start_;
   scheduler::SchedulerSettings settings_;
   scheduler::Scheduler scheduler_;
   std::map<std::string, RecordedJob> jobs_;
-  std::set<std::string> preemptors_, ran_, over_;
+  std::set<std::string> preemptors_, ran_, over_, bulk_parked_, parked_, waiting_preemptors_, former_preemptors_;
+  json finished_after_, released_after_;
 };
 
 inline scheduler::SchedulerSettings settings_of(const json& input) {
@@ -135,7 +154,8 @@ inline void RecordedCluster::release(RecordedJob& job, Now now) {
   put(job, now);
 }
 
-inline void RecordedCluster::drain_stopped_queues() {
+inline json RecordedCluster::drain_stopped_queues() {
+  json drained = json::array();
   std::map<std::string, std::string> stopped;  // ClusterQueue or namespace/LocalQueue
   for (const json& queue : input_["clusterQueues"]) {
     if (queue["spec"]["stopPolicy"] == "HoldAndDrain") stopped[queue["metadata"]["name"]] = "ClusterQueueStopped";
@@ -150,14 +170,32 @@ inline void RecordedCluster::drain_stopped_queues() {
     const auto by_local = stopped.find(workload->meta.ns + "/" + workload->queue_name);
     if (by_queue == stopped.end() && by_local == stopped.end()) continue;
     job.drained = true;
-    set(job, "Evicted", "True", by_queue == stopped.end() ? by_local->second : by_queue->second, time(0, 0));
+    const std::string reason = by_local == stopped.end() ? by_queue->second : by_local->second;
+    drained.push_back({{"type", "evicted"},
+                       {"workload", name},
+                       {"clusterQueue", workload->status.admission->cluster_queue},
+                       {"reason", reason}});
+    set(job, "Evicted", "True", reason, time(0, 0));
     release(job, time(0, 0));
   }
+  return drained;
+}
+
+inline std::set<std::string> RecordedCluster::in_position(scheduler::QueuePosition position) const {
+  std::set<std::string> names;
+  for (const auto& [name, job] : jobs_) {
+    const size_t slash = name.find('/');
+    if (scheduler::position_of(scheduler_.state(), name.substr(0, slash), name.substr(slash + 1)) == position)
+      names.insert(name);
+  }
+  return names;
 }
 
 inline json RecordedCluster::describe(const scheduler::Decision& decision, Now now) {
   if (const auto* admitted = std::get_if<scheduler::Admitted>(&decision)) {
     RecordedJob& job = jobs_.at(name_of(admitted->workload));
+    waiting_preemptors_.erase(name_of(admitted->workload));
+    former_preemptors_.erase(name_of(admitted->workload));
     json pod_sets = json::array();
     for (const PodSetAssignment& pod_set : admitted->admission.pod_sets) {
       json usage = json::object();
@@ -200,6 +238,7 @@ inline json RecordedCluster::describe(const scheduler::Decision& decision, Now n
   const auto& pending = std::get<scheduler::Pending>(decision);
   RecordedJob& job = jobs_.at(name_of(pending.workload));
   CHECK_FALSE(pending.message.empty());
+  note_wait(name_of(pending.workload), pending.outcome);
   job.refusal = {{"outcome", scheduler::to_text(pending.outcome)},
                  {"reason", scheduler::to_text(pending.reason)},
                  {"requeued", scheduler::to_text(pending.requeued)}};
@@ -209,6 +248,16 @@ inline json RecordedCluster::describe(const scheduler::Decision& decision, Now n
   described["type"] = "pending";
   described["workload"] = name_of(pending.workload);
   return described;
+}
+
+inline void RecordedCluster::note_wait(const std::string& name, scheduler::AttemptResult outcome) {
+  using scheduler::AttemptResult;
+  if (outcome == AttemptResult::kPreempting || outcome == AttemptResult::kDeferredFit) {
+    waiting_preemptors_.insert(name);
+    former_preemptors_.erase(name);
+  } else if (waiting_preemptors_.erase(name) > 0) {
+    former_preemptors_.insert(name);
+  }
 }
 
 // Victims of one preemptor in the order of their names; theirs means nothing.
@@ -229,7 +278,17 @@ inline void sort_victims(json& decisions) {
 inline json RecordedCluster::cycle(int number) {
   const Now now = time(number, 0), after = time(number, 5);
   json decisions = json::array();
-  for (const scheduler::Decision& decision : scheduler_.cycle(now)) decisions.push_back(describe(decision, now));
+  finished_after_ = released_after_ = json::array();
+  bulk_parked_.clear();
+  const std::set<std::string> active = in_position(scheduler::QueuePosition::kActive);
+  const std::vector<scheduler::Decision> decided = scheduler_.cycle(now);
+  parked_ = in_position(scheduler::QueuePosition::kInadmissible);
+  std::set_intersection(active.begin(), active.end(), parked_.begin(), parked_.end(),
+                        std::inserter(bulk_parked_, bulk_parked_.end()));
+  for (const scheduler::Decision& decision : decided) {
+    if (const auto* head = std::get_if<scheduler::Pending>(&decision)) bulk_parked_.erase(name_of(head->workload));
+    decisions.push_back(describe(decision, now));
+  }
   sort_victims(decisions);
   // Before the victims leave.
   over_ = over_quota();
@@ -243,10 +302,13 @@ inline json RecordedCluster::cycle(int number) {
     if (!workload->admitted() || workload->evicted() || workload->finished()) continue;
     set(job, "Finished", "True", "Succeeded", after);
     put(job, after);
+    finished_after_.push_back(event["finish"]);
   }
   const int delay = input_["evictionDelayCycles"];
   for (auto& [name, job] : jobs_) {
-    if (job.evicted_in > 0 && number >= job.evicted_in + delay) release(job, after);
+    if (job.evicted_in <= 0 || number < job.evicted_in + delay) continue;
+    release(job, after);
+    released_after_.push_back(name);
   }
   return decisions;
 }
@@ -278,6 +340,14 @@ inline json RecordedCluster::final_admitted() const {
     if (!workload->finished() && workload->has_quota_reserved()) admitted.push_back(name);
   }
   return admitted;
+}
+
+inline json RecordedCluster::final_finished() const {
+  json finished = json::array();
+  for (const auto& [name, job] : jobs_) {
+    if (read_workload(job.object)->finished()) finished.push_back(name);
+  }
+  return finished;
 }
 
 // Names the root Cohort, or the ClusterQueue without one, and ClusterQueues beyond their limit.

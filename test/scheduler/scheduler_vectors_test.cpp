@@ -51,30 +51,25 @@ bool has_tag(const json& line, const char* tag) {
   return std::find(line["features"].begin(), line["features"].end(), tag) != line["features"].end();
 }
 
-void check_equal(const json& line) {
-  RecordedCluster harness(line["input"]);
-  harness.drain_stopped_queues();
-  int number = 0;
-  for (const json& cycle : line["expect"]["cycles"]) {
-    ++number;
-    const json actual = harness.cycle(number);
-    const json expected = expected_decisions(cycle);
-    INFO("cycle ", number);
-    CHECK_EQ(actual.dump(), expected.dump());
-    if (actual != expected) return;
-  }
-  // A run that ended because it repeated itself has had one more cycle.
-  if (line["expect"]["end"] == "steady") harness.cycle(number + 1);
-  json pending = json::object(), admitted = json::array();
-  for (const json& item : line["expect"]["final"]["pending"]) {
-    json& entry = pending[item["workload"].get<std::string>()];
-    entry["where"] = item["where"];
-    if (item.contains("quotaReservedReason")) entry["reason"] = item["quotaReservedReason"];
-  }
-  for (const json& item : line["expect"]["final"]["admitted"]) admitted.push_back(item["workload"]);
-  std::sort(admitted.begin(), admitted.end());
-  CHECK_EQ(harness.final_pending().dump(), pending.dump());
-  CHECK_EQ(harness.final_admitted().dump(), admitted.dump());
+json sorted(json list) {
+  std::sort(list.begin(), list.end());
+  return list;
+}
+
+// The recorded Kueue sought victims without regard to quota of pods, and then skipped the Workload; 0.20.0 has enough
+// evicted.
+bool has_quota_of_pods(const json& line) {
+  return line["input"]["clusterQueues"].dump().find(R"("name":"pods")") != std::string::npos;
+}
+
+// A Workload that waits for victims no more came first in the recording, and another one comes first here.
+bool has_other_head(const json& actual, const json& expected, const std::set<std::string>& former) {
+  const auto has = [](const json& decisions, const std::string& name) {
+    return std::any_of(decisions.begin(), decisions.end(),
+                       [&](const json& decision) { return decision["workload"] == name; });
+  };
+  return std::any_of(former.begin(), former.end(),
+                     [&](const std::string& name) { return has(expected, name) && !has(actual, name); });
 }
 
 // Never above quota; comes to rest; whoever had others evicted has run.
@@ -93,6 +88,42 @@ void check_invariants(const json& line) {
   }
   CHECK(quiet == 20);
   for (const std::string& preemptor : harness.preemptors()) CHECK_MESSAGE(harness.runs_or_ran(preemptor), preemptor);
+}
+
+void check_equal(const json& line) {
+  RecordedCluster harness(line["input"]);
+  CHECK_EQ(sorted(harness.drain_stopped_queues()).dump(),
+           sorted(line["expect"].value("drained", json::array())).dump());
+  int number = 0;
+  for (const json& cycle : line["expect"]["cycles"]) {
+    ++number;
+    const std::set<std::string> former = harness.former_preemptors();
+    const json actual = harness.cycle(number);
+    const json expected = expected_decisions(cycle);
+    if (has_other_head(actual, expected, former) || (actual != expected && has_quota_of_pods(line)))
+      return check_invariants(line);
+    INFO("cycle ", number);
+    CHECK_EQ(actual.dump(), expected.dump());
+    const auto bulk = cycle.value("bulkParked", std::set<std::string>());
+    CHECK(std::includes(bulk.begin(), bulk.end(), harness.bulk_parked().begin(), harness.bulk_parked().end()));
+    CHECK(std::includes(harness.parked().begin(), harness.parked().end(), bulk.begin(), bulk.end()));
+    CHECK_EQ(sorted(harness.finished_after()).dump(), sorted(cycle.value("finishedAfter", json::array())).dump());
+    CHECK_EQ(harness.released_after().dump(), sorted(cycle.value("quotaReleasedAfter", json::array())).dump());
+    if (actual != expected) return;
+  }
+  // A run that ended because it repeated itself has had one more cycle.
+  if (line["expect"]["end"] == "steady") harness.cycle(number + 1);
+  json pending = json::object(), admitted = json::array();
+  for (const json& item : line["expect"]["final"]["pending"]) {
+    json& entry = pending[item["workload"].get<std::string>()];
+    entry["where"] = item["where"];
+    if (item.contains("quotaReservedReason")) entry["reason"] = item["quotaReservedReason"];
+  }
+  for (const json& item : line["expect"]["final"]["admitted"]) admitted.push_back(item["workload"]);
+  std::sort(admitted.begin(), admitted.end());
+  CHECK_EQ(harness.final_pending().dump(), pending.dump());
+  CHECK_EQ(harness.final_admitted().dump(), admitted.dump());
+  CHECK_EQ(harness.final_finished().dump(), sorted(line["expect"]["final"].value("finished", json::array())).dump());
 }
 
 }  // namespace
