@@ -30,7 +30,9 @@ enum class Measured {
   kPreempted,           // `cluster_queue`: the preemptor's; `reason`
   kFlavorFallback,      // a flavor has failed for a Workload: `flavor`, `reason`: the trigger
   kFinished,
-  kExecuted,  // finished; `seconds`: all the time that it was admitted
+  kExecuted,         // finished; `seconds`: all the time that it was admitted
+  kWorkloadCreated,  // `kind`: of its job; `seconds`: since the job was created
+  kPodUngated,       // `gate`, `of_group`; `seconds`: since the admission of its Workload
 
   kJobSetCompleted,  // `ns`, `jobset`
   kJobSetFailed,     // the same
@@ -56,6 +58,9 @@ struct Measurement {
   std::string reason{};
   std::string cause{};
   std::string flavor{};  // of the ClusterQueue
+  std::string kind{};
+  std::string gate{};
+  bool of_group = false;
   std::vector<std::string> cohorts{};
   double seconds = 0;
 
@@ -72,6 +77,7 @@ enum class Gauge {
   kClusterQueueStatus,        // cluster_queue, status
   kClusterQueueInfo,          // cluster_queue, parent_cohort, root_cohort
   kClusterQueueShare,         // cluster_queue, cohort
+  kPreemptionSkips,           // cluster_queue
   kResourceReservation,       // cohort, cluster_queue, flavor, resource
   kResourceUsage,             // the same
   kNominalQuota,              // the same

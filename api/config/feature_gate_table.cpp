@@ -73,7 +73,7 @@ constexpr FeatureGate kGates[] = {
     {"LocalQueueMetrics", true, kBeta, kActs},
     {"ManagedJobsNamespaceSelector", true, kRemoved, kNone, {}, {.locked = 13, .last = 15}},
     {"ManagedJobsNamespaceSelectorAlwaysRespected", true, kStable, kNone, {}, {.locked = 19}},
-    {"MetricForWorkloadCreationLatency", true, kBeta},
+    {"MetricForWorkloadCreationLatency", true, kBeta, kActs},
     {"MetricsForCohorts", true, kBeta, kActs},
     {"MultiKueue", true, kBeta, kValidates},
     {"MultiKueueAdaptersForCustomJobs", true, kBeta},

@@ -24,6 +24,7 @@
 #include "reconcilers/workload/workload_draft.h"
 #include "reconcilers/workload/workload_queues.h"
 #include "scheduler/eligibility.h"
+#include "state/metrics/measurements.h"
 #include "state/scheduler_driver.h"
 #include "state/unsupported.h"
 
@@ -56,6 +57,8 @@ void create(const JobContext& context, Plan& plan) {
        .target = key,
        .body = make_workload(context, *priority),
        .events = {context.event(kNormalEvent, "CreatedWorkload", "Created Workload: " + path_of(key.ns, name))},
+       .measurements = state::creation_of_workload(context.job.type().kind, context.job.meta(), context.queues().rules,
+                                                   context.stamp()),
        .refusal = context.event(kWarningEvent, "WorkloadCreationFailed",
                                 "Workload " + path_of(key.ns, name) + " cannot be created: ")});
 }

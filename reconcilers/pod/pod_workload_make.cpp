@@ -7,6 +7,7 @@
 #include "api/workload_conditions.h"
 #include "jobs/prebuilt_workload.h"
 #include "reconcilers/job/job_workload_make.h"
+#include "state/metrics/measurements.h"
 
 namespace muster::reconcilers {
 namespace {
@@ -72,6 +73,8 @@ void create(const PodContext& context, std::string name, json body, Plan& plan) 
                          .target = key,
                          .body = std::move(body),
                          .events = {context.job.event(kNormalEvent, "CreatedWorkload", "Created Workload: " + path)},
+                         .measurements = state::creation_of_workload(kQueuedPods.kind, context.group.meta,
+                                                                     context.rules(), context.job.stamp()),
                          .refusal = context.job.event(kWarningEvent, "WorkloadCreationFailed",
                                                       "Workload " + path + " cannot be created: "),
                          .maker = std::move(maker)});

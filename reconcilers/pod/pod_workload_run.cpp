@@ -7,6 +7,7 @@
 #include "api/workload_conditions.h"
 #include "reconcilers/job/job_workload_infos.h"
 #include "reconcilers/workload/job_workload_status.h"
+#include "state/metrics/measurements.h"
 #include "state/pod_requests.h"
 
 namespace muster::reconcilers {
@@ -117,6 +118,10 @@ void start_pods(const PodContext& context, const Workload& workload, Plan& plan)
     write.decisions.push_back(
         {"job started",
          {{"job", pod->meta.ns + "/Pod/" + pod->meta.name}, {"message", "Admitted by clusterQueue " + queue}}});
+    for (const std::string& gate : pod->gates) {
+      if (gate == kAdmissionGate || gate == kTopologyGate)
+        write.measurements.push_back(state::removal_of_gate(gate, workload, context.job.stamp()));
+    }
     writes.push_back(std::move(write));
   }
   for (Write& write : writes) plan.writes.push_back(std::move(write));

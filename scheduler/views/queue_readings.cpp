@@ -46,6 +46,11 @@ Requests zeros_of(const SchedulerState& state, const QueueState& queue) {
   return zeros;
 }
 
+bool was_skipped_preemptor(const WorkloadState& workload) {
+  const LastAttempt* refusal = workload.waiting().refusal.get();
+  return refusal != nullptr && refusal->outcome == AttemptResult::kSkipped && refusal->victims > 0;
+}
+
 // All Workloads of an inactive queue are inadmissible, as in Kueue.
 void add_pending(PendingReading& pending, const QueueState& queue, size_t active, size_t parked) {
   pending.active += queue.active ? static_cast<int32_t>(active) : 0;
@@ -68,6 +73,7 @@ int64_t share_of_cohort(const SchedulerState& state, const std::string& name) {
 QueueReadings readings_of(const SchedulerState& state, bool with_requests) {
   QueueReadings readings;
   std::unordered_map<NodeId, Requests> requested;
+  std::unordered_map<NodeId, int32_t> skipped;
   for (const auto& [key, local] : state.local_queues) {
     LocalQueueReading& reading = readings.local_queues.emplace_back(LocalQueueReading{key, {}});
     for (const WorkloadState* workload : local->workloads) {
@@ -75,6 +81,7 @@ QueueReadings readings_of(const SchedulerState& state, bool with_requests) {
       // One that is held back counts as inadmissible, as in Kueue.
       const bool competes = workload->queue->pending.competes(*workload);
       add_pending(reading.pending, *workload->queue, competes ? 1 : 0, competes ? 0 : 1);
+      if (was_skipped_preemptor(*workload)) ++skipped[workload->queue->node];
       if (!with_requests || workload->queue->object == nullptr) continue;
       const NodeId node = workload->queue->node;
       auto sum = requested.find(node);
@@ -87,6 +94,7 @@ QueueReadings readings_of(const SchedulerState& state, bool with_requests) {
     ClusterQueueReading& reading = readings.cluster_queues.emplace_back(
         ClusterQueueReading{.name = name, .active = queue->active, .pending = {}, .tree = tree_of(state, queue->node)});
     add_pending(reading.pending, *queue, queue->pending.active(), queue->pending.parked());
+    if (const auto skips = skipped.find(queue->node); skips != skipped.end()) reading.preemption_skips = skips->second;
     if (!with_requests) continue;
     const auto sum = requested.find(queue->node);
     reading.requested = sum == requested.end() ? zeros_of(state, *queue) : std::move(sum->second);

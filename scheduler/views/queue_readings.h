@@ -31,6 +31,9 @@ struct ClusterQueueReading {
   PendingReading pending;
   Requests requested{};  // of all pending Workloads; only resources of the queue
   TreeReading tree;
+  // Pending Workloads that had victims to preempt and were skipped, because others of the same cycle got what they
+  // need.
+  int32_t preemption_skips = 0;
 };
 struct LocalQueueReading {
   std::string key;  // "namespace/name"

@@ -39,6 +39,8 @@ constexpr GaugeFamily kFamilies[] = {
      "1, labelled with the position of the ClusterQueue in the tree of Cohorts."},
     {Gauge::kClusterQueueShare, "kueue_cluster_queue_weighted_share",
      "Borrowed quota * 1000 / what the Cohort can lend, over the weight; not a number for weight 0."},
+    {Gauge::kPreemptionSkips, "kueue_admission_cycle_preemption_skips",
+     "Workloads that had victims to preempt and were skipped, since others of the same cycle needed the same quota."},
     {Gauge::kResourceReservation, "kueue_cluster_queue_resource_reservation", "Quota that is reserved."},
     {Gauge::kResourceUsage, "kueue_cluster_queue_resource_usage", "Quota that admitted Workloads use."},
     {Gauge::kNominalQuota, "kueue_cluster_queue_nominal_quota", "The ClusterQueue's own quota."},

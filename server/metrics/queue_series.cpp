@@ -21,7 +21,16 @@ using prometheus::Labels;
 // Whose series it is: it ends with its owner.
 enum class Owner : size_t { kNobody, kClusterQueue, kPreemptor, kLocalQueue, kCohort, kJobSet };
 // Labels in addition to the labels that name the owner.
-enum LabelSet : unsigned { kNone = 0, kResult = 1, kClass = 2, kReason = 4, kCause = 8, kFlavor = 16 };
+enum LabelSet : unsigned {
+  kNone = 0,
+  kResult = 1,
+  kClass = 2,
+  kReason = 4,
+  kCause = 8,
+  kFlavor = 16,
+  kKind = 32,
+  kGate = 64
+};
 
 enum class Buckets {
   kCount,      // none: a counter
@@ -79,9 +88,9 @@ constexpr Row kRows[] = {
      Buckets::kWait, kClass, "From admission until all pods were ready."},
     {Measured::kReadySinceAdmitted, Owner::kLocalQueue, "kueue_local_queue_admitted_until_ready_wait_time_seconds",
      Buckets::kWait, kClass, "From admission until all pods were ready, by LocalQueue."},
-    {Measured::kRecovered, Owner::kClusterQueue, "muster_workload_recovery_wait_time_seconds", Buckets::kWait, kClass,
+    {Measured::kRecovered, Owner::kClusterQueue, "kueue_workload_recovery_wait_time_seconds", Buckets::kWait, kClass,
      "From the moment at which a pod was not ready any more until all pods were ready again."},
-    {Measured::kRecovered, Owner::kLocalQueue, "muster_local_queue_workload_recovery_wait_time_seconds", Buckets::kWait,
+    {Measured::kRecovered, Owner::kLocalQueue, "kueue_local_queue_workload_recovery_wait_time_seconds", Buckets::kWait,
      kClass, "From the moment at which a pod was not ready any more until all were ready again, by LocalQueue."},
 
     {Measured::kEvicted, Owner::kClusterQueue, "kueue_evicted_workloads_total", Buckets::kCount,
@@ -107,6 +116,11 @@ constexpr Row kRows[] = {
      "How long a finished Workload was admitted, all its admissions together."},
     {Measured::kExecuted, Owner::kLocalQueue, "kueue_local_queue_execution_time_seconds", Buckets::kWait, kClass,
      "How long a finished Workload was admitted, all its admissions together, by LocalQueue."},
+
+    {Measured::kWorkloadCreated, Owner::kNobody, "kueue_workload_creation_latency_seconds", Buckets::kWait, kKind,
+     "From the creation of a job until its Workload was created, by the kind of the job."},
+    {Measured::kPodUngated, Owner::kClusterQueue, "kueue_pod_scheduling_gate_removal_seconds", Buckets::kWait, kGate,
+     "From admission until muster removed the scheduling gate of a pod, by gate and by whether pods form a group."},
 
     {Measured::kJobSetCompleted, Owner::kJobSet, "jobset_completed_total", Buckets::kCount, kNone,
      "JobSets that have completed, where muster runs them; a series ends with its JobSet."},
@@ -172,7 +186,8 @@ class QueueSeries::Recorder {
   };
   struct Series {
     const Family* family;
-    SharedText priority_class, reason, cause, flavor;
+    SharedText priority_class, reason, cause, flavor, kind, gate;
+    bool of_group = false;
     prometheus::Counter* counter = nullptr;
     Histogram* histogram = nullptr;
 
@@ -182,6 +197,8 @@ class QueueSeries::Recorder {
       return ((labels & kClass) == 0 || priority_class == measurement.priority_class) &&
              ((labels & (kReason | kResult | kFlavor)) == 0 || reason == measurement.reason) &&
              ((labels & kFlavor) == 0 || flavor == measurement.flavor) &&
+             ((labels & kKind) == 0 || kind == measurement.kind) &&
+             ((labels & kGate) == 0 || (gate == measurement.gate && of_group == measurement.of_group)) &&
              ((labels & kCause) == 0 || cause == measurement.cause);
     }
   };
@@ -233,6 +250,11 @@ class QueueSeries::Recorder {
       labels["flavor"] = measurement.flavor;
       labels["trigger"] = measurement.reason;
     }
+    if (row.labels & kKind) labels["job_kind"] = measurement.kind;
+    if (row.labels & kGate) {
+      labels["name"] = measurement.gate;
+      labels["is_group"] = measurement.of_group ? "true" : "false";
+    }
     if (row.labels & kClass) labels["priority_class"] = measurement.priority_class;
     return labels;
   }
@@ -243,8 +265,14 @@ class QueueSeries::Recorder {
       return series.family == &family && series.is_of(measurement);
     });
     if (known != all.end()) return *known;
-    Series& made = all.emplace_back(Series{&family, measurement.priority_class, measurement.reason, measurement.cause,
-                                           measurement.flavor, nullptr, nullptr});
+    Series& made = all.emplace_back(Series{.family = &family,
+                                           .priority_class = measurement.priority_class,
+                                           .reason = measurement.reason,
+                                           .cause = measurement.cause,
+                                           .flavor = measurement.flavor,
+                                           .kind = measurement.kind,
+                                           .gate = measurement.gate,
+                                           .of_group = measurement.of_group});
     const Labels labels = labels_of(*family.row, owner, measurement);
     if (family.counters != nullptr)
       made.counter = &family.counters->Add(labels);

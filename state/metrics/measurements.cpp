@@ -143,6 +143,22 @@ Measurement preemption_by(const Workload& preemptor, std::string_view reason, co
           .reason = std::string(reason)};
 }
 
+std::vector<Measurement> creation_of_workload(std::string_view kind, const ObjectMeta& job, const RuleSettings& rules,
+                                              Timestamp now) {
+  if (job.generation > 1 || !rules.enabled("MetricForWorkloadCreationLatency")) return {};
+  return {
+      {.what = Measured::kWorkloadCreated, .kind = std::string(kind), .seconds = seconds_between(job.created, now)}};
+}
+
+Measurement removal_of_gate(std::string_view gate, const Workload& workload, Timestamp now) {
+  const Condition* admitted = find_condition(workload.status.conditions, kAdmittedCondition);
+  return {.what = Measured::kPodUngated,
+          .cluster_queue = workload.status.admission ? workload.status.admission->cluster_queue : "",
+          .gate = std::string(gate),
+          .of_group = workload.of_pod_group(),
+          .seconds = admitted == nullptr ? 0 : seconds_between(admitted->last_transition, now)};
+}
+
 bool is_measured(const LocalQueue& queue, const QueueSettings& settings) {
   return settings.rules.enabled("LocalQueueMetrics") && settings.metrics.local_queues &&
          settings.metrics.local_queue_selector.matches(queue.meta.labels);

@@ -21,6 +21,13 @@ std::vector<Measurement> measurements_of(const Workload& workload, const Workloa
 // `preemptor` had a Workload evicted.
 Measurement preemption_by(const Workload& preemptor, std::string_view reason, const ClusterState& state);
 
+// The Workload of a job of this kind is created now. Nothing with a later generation of the job than its first one: it
+// was not made for what the user has created.
+std::vector<Measurement> creation_of_workload(std::string_view kind, const ObjectMeta& job, const RuleSettings& rules,
+                                              Timestamp now);
+// A pod of the Workload loses the gate now.
+Measurement removal_of_gate(std::string_view gate, const Workload& workload, Timestamp now);
+
 // Fills in what the cluster knows, and takes out what it does not: series are kept of
 // queues, Cohorts and priority classes that exist, so that nobody who may only create
 // Workloads can grow the exposition.

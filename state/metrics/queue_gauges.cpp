@@ -106,6 +106,7 @@ class GaugeReader {
       show(Gauge::kClusterQueueStatus, {{kQueue, name}, {"status", each}}, each == status ? 1 : 0);
     if (shows_cohorts_) show(Gauge::kClusterQueueInfo, place_of(kQueue, name, reading.tree), 1);
     show_share(Gauge::kClusterQueueShare, {{kQueue, name}, {"cohort", queue->cohort}}, reading.tree.share);
+    show(Gauge::kPreemptionSkips, {{kQueue, name}}, reading.preemption_skips);
     if (settings_.metrics.cluster_queue_resources) read_resources(*queue, counts, reading.requested);
     if (shows_cohorts_) add_to_cohorts(*queue, counts, reading.pending);
   }

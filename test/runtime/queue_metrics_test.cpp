@@ -80,7 +80,7 @@ TEST_CASE("queue metrics: every gauge of a living engine bears the labels that i
   server::Metrics metrics(server::MetricsOptions{.version = "1", .rules = {}});
   metrics.include(queues.collectable());
   const auto families = labels_in(metrics.expose());
-  CHECK(families.size() == 28);
+  CHECK(families.size() == 29);
   const std::map<std::string, std::set<std::string>> known = {
       {"cluster_queue", {"the-queue"}},
       {"cohort", {"the-cohort", "the-root"}},

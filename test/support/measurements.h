@@ -41,6 +41,10 @@ inline const char* measured_name(Measured what) {
       return "Finished";
     case Measured::kExecuted:
       return "Executed";
+    case Measured::kWorkloadCreated:
+      return "WorkloadCreated";
+    case Measured::kPodUngated:
+      return "PodUngated";
     case Measured::kJobSetCompleted:
       return "JobSetCompleted";
     case Measured::kJobSetFailed:
@@ -68,6 +72,9 @@ inline std::string measured_line(const Measurement& measurement) {
   if (!measurement.priority_class.empty()) text << " class=" << measurement.priority_class;
   if (!measurement.reason.empty()) text << " " << measurement.reason;
   if (!measurement.cause.empty()) text << "/" << measurement.cause;
+  if (!measurement.kind.empty()) text << " kind=" << measurement.kind;
+  if (!measurement.gate.empty()) text << " gate=" << measurement.gate;
+  if (measurement.of_group) text << " group";
   for (const std::string& cohort : measurement.cohorts) text << " ^" << cohort;
   if (measurement.seconds != 0) text << " " << measurement.seconds << "s";
   return text.str();

@@ -5,6 +5,7 @@
 
 #include "reconcilers/pod/pod_workload.h"
 #include "test/reconcilers/pod/pod_vectors.h"
+#include "test/support/measurements.h"
 
 namespace prebuilt_pod_test {
 
@@ -64,6 +65,7 @@ TEST_CASE("prebuilt pod: it starts and ends on the Workload that it names, which
     cluster.edit(kWorkloads, "mine", [](json& workload) { workload["status"] = admitted(); });
     cluster.settle_concerned();
     CHECK_FALSE(cluster.waits());
+    CHECK(to_texts(cluster.measurements) == Texts{"PodUngated cq gate=kueue.x-k8s.io/admission 600s"});
     CHECK(cluster.names(kWorkloads).size() == 1);
 
     cluster.edit(kQueuedPods, "single", [](json& pod) { pod["status"]["phase"] = "Succeeded"; });
