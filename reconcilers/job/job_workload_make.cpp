@@ -25,8 +25,9 @@ WorkloadPriority priority_by(const PriorityClass& priority_class) {
 }
 
 std::string_view pod_priority_class(const JobContext& context) {
-  if (!context.job.readable()) return {};
+  // The field of the job, before any template.
   if (const std::string_view name = context.job.pod_priority_class(); !name.empty()) return name;
+  if (!context.job.readable()) return {};
   // A view into the job: the copies of the pod sets share their specs with it.
   for (const PodSet& pod_set : context.job.pod_set_shapes(context.queues().rules)) {
     if (!pod_set.pod_template.spec->priority_class.empty()) return pod_set.pod_template.spec->priority_class;

@@ -30,11 +30,9 @@ const RecordedSet kSets[] = {
     {"conversion", {"api/conversion/conversion_test.cpp"}, {"lossless"}},
     {"job_kinds",
      {"reconcilers/job/job_vectors.h", "validators/webhook_vectors.h"},
-     // The verdict follows from the errors. MultiKueue's, slices of elastic jobs, and topologies. The Workload that is
-     // made is compared in job_workload for Jobs alone: four lines here differ, of jobs without pods and of
-     // a pod template of Spark.
-     {"accepted", "canDefaultManagedBy", "customAnnotations", "podLabelSelector", "workload"}},
-    {"job_webhook", {"validators/webhook_vectors.h"}, {"accepted"}},
+     // Slices of elastic jobs.
+     {"customAnnotations"}},
+    {"job_webhook", {"validators/webhook_vectors.h"}},
     {"job_workload", {"reconcilers/job/job_vectors.h"}},
     {"jobset_webhook", {"validators/jobset_vectors_test.cpp", "manifests/schema_test.cpp", "manifests/crd_test.cpp"}},
     {"pending_positions", {"explain/pending_workloads_vectors_test.cpp"}},
@@ -43,10 +41,7 @@ const RecordedSet kSets[] = {
       "validators/pod_webhook_vectors_test.cpp"}},
     {"pod_requests", {"state/pod_requests_test.cpp"}},
     {"quantity", {"api/meta/quantity_test.cpp"}},
-    {"scheduler",
-     {"scheduler/scheduler_vectors_test.cpp", "scheduler/recorded_cluster.h"},
-     // How Kueue's cycles end, which muster has none of: it decides until no Workload fits.
-     {"bulkParked", "drained", "finished", "finishedAfter", "quotaReleasedAfter"}},
+    {"scheduler", {"scheduler/scheduler_vectors_test.cpp", "scheduler/recorded_cluster.h"}},
     {"selectors", {"api/meta/selectors_test.cpp"}},
     {"serving_kinds",
      {"reconcilers/serving/serving_kinds_vectors_test.cpp", "validators/webhook_vectors.h",

@@ -206,6 +206,7 @@ inline std::string text_of(const std::vector<Complaint>& complaints) {
 }
 
 inline void check_complaints(const Review& review, const json& output) {
+  if (output.contains("accepted")) CHECK(output["accepted"] == output.value("errors", json::array()).empty());
   const auto ours = complaints_of(review);
   const json errors = errors_as_ours(output, review.request.object);
   const auto recorded = recorded_complaints(errors);

@@ -9,8 +9,10 @@
 
 #include "api/codec/json.h"
 #include "api/kinds/kind_description.h"
+#include "api/meta/names.h"
 #include "jobs/queued_job.h"
 #include "reconcilers/job/job_workload.h"
+#include "reconcilers/job/job_workload_make.h"
 #include "test/reconcilers/job/job_cluster.h"
 
 namespace muster::test {
@@ -307,8 +309,72 @@ inline bool has_bad_topology(const jobs::QueuedJob& job) {
   return false;
 }
 
+inline json recorded_priority(const json& recorded) {
+  const json& source = object_at(recorded, {"classRef"});
+  return {{"priority", recorded.value("value", json())}, {"priorityClassRef", source.empty() ? json() : source}};
+}
+
+// Muster makes no Workload of a job that it cannot read, so only a class that the job itself names says something. The
+// pods of a SparkApplication have the class of their template, which Kueue does not read.
+inline bool has_comparable_priority(const json& input, const json& recorded, const jobs::QueuedJob& job) {
+  if (recorded.contains("error")) return true;
+  for (const char* role : {"driver", "executor"}) {
+    if (is_of(input["job"], "SparkApplication") &&
+        !string_at(input["job"], {"spec", role, "template", "spec", "priorityClassName"}).empty())
+      return false;
+  }
+  return job.readable() || !job.priority_class().empty() || !job.pod_priority_class().empty();
+}
+
+// The Workload that muster makes of the job, before its priority, and that.
+inline void check_made(const json& input, const json& output, const jobs::QueuedJob& job) {
+  JobCluster cluster = cluster_of(input);
+  for (const auto& [gate, on] : object_at(input, {"featureGates"}).items())
+    cluster.settings.queues.rules.feature_gates[gate] = on;
+  const reconcilers::JobContext context{cluster.context(), job};
+  const json& recorded = object_at(output, {"priority"});
+  if (!recorded.empty() && has_comparable_priority(input, recorded, job)) {
+    const auto priority = reconcilers::priority_of(context);
+    CHECK(priority.has_value() == !recorded.contains("error"));
+    if (priority && !recorded.contains("error")) CHECK(reconcilers::to_json(*priority) == recorded_priority(recorded));
+  }
+  if (!output.contains("workload") || !job.readable()) return;
+  const json made = reconcilers::make_workload(context, {});
+  json shown = made["metadata"], wanted = output["workload"];
+  shown.erase("namespace");
+  for (const char* field : {"queueName", "maximumExecutionTimeSeconds"}) {
+    if (made["spec"].contains(field)) shown[field] = made["spec"][field];
+  }
+  if (string_at(wanted, {"queueName"}).empty()) wanted.erase("queueName");
+  // Kueue adds these later, and names slices by what its reconciler writes into a RayJob.
+  for (const char* key : {"kueue.x-k8s.io/elastic-job", "kueue.x-k8s.io/workload-slice-name"})
+    if (shown.contains("annotations")) shown["annotations"].erase(key);
+  if (annotation(input["job"], "kueue.x-k8s.io/raycluster-generation")) shown["name"] = wanted["name"];
+  CHECK(normalised(shown) == normalised(wanted));
+}
+
+// Which pods are the job's. A name that is no value of a label selects none.
+inline void check_pod_selector(const json& output, const jobs::QueuedJob& job) {
+  const std::string recorded(string_at(output, {"podLabelSelector"}));
+  const size_t from = recorded.find('=') + 1;
+  const bool selects = is_valid_label_value(recorded.substr(from, recorded.find(',') - from)).empty();
+  // An upgrade has a second cluster, whose pods Kueue does not look for.
+  if (job.kind().type.kind == "RayService")
+    CHECK(job.pod_selector().find(recorded.substr(from)) != std::string::npos);
+  else
+    CHECK(job.pod_selector() == (selects ? recorded : ""));
+}
+
+inline bool can_default_manager(const jobs::QueuedJob& job) {
+  const std::string_view manager = job.managed_by();
+  return !job.kind().managed_by_path().empty() && (manager.empty() || manager == job.kind().default_manager);
+}
+
 inline void check_status(const json& input, const json& output) {
   with_job(input, input["job"], [&](const jobs::QueuedJob& job) {
+    check_made(input, output, job);
+    if (output.contains("podLabelSelector")) check_pod_selector(output, job);
+    if (output.contains("canDefaultManagedBy")) CHECK(can_default_manager(job) == output["canDefaultManagedBy"]);
     json pods = json::array();
     for (const ReclaimablePod& pod : job.reclaimable_pods()) pods.push_back({{"name", pod.name}, {"count", pod.count}});
     const auto end = job.end();

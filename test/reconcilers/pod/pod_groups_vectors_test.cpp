@@ -217,6 +217,8 @@ void check_pod_construct(const json& input, const json& output) {
     REQUIRE(plan.events.size() == 1);
     CHECK(plan.events[0].note == output["error"]);
     CHECK(plan.events[0].reason == "ErrWorkloadCompose");
+    // Only a change of the pods leads to another attempt.
+    CHECK_FALSE(plan.again_at.has_value());
     with_pods(cluster, input,
               [&](const PodContext& context) { CHECK(is_lasting_error(context.group) == output["unretryable"]); });
     return;
