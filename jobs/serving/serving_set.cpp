@@ -65,6 +65,10 @@ std::string serving_workload_name(const DescribedJob& object, int32_t group, con
   return workload_name({object.kind->group, object.kind->kind, name, object.meta.uid}, "", max_workload_name(settings));
 }
 
+std::string older_workload_name(const DescribedJob& object, const RuleSettings& settings) {
+  return workload_name({object.kind->group, object.kind->kind, object.meta.name, ""}, "", max_workload_name(settings));
+}
+
 std::string gvk_of(const ResourceType& type) {
   return std::string(type.api_version) + ", Kind=" + std::string(type.kind);
 }

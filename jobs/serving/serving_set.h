@@ -37,6 +37,8 @@ bool is_outdated(const ServingSet& set, const QueuedPod& pod);
 
 // The name of the Workload of a StatefulSet, or of one group of a LeaderWorkerSet.
 std::string serving_workload_name(const DescribedJob& object, int32_t group, const RuleSettings& settings);
+// The same of a StatefulSet, as Kueue before 0.17 named it: without the uid.
+std::string older_workload_name(const DescribedJob& stateful_set, const RuleSettings& settings);
 
 // What the Workload of a set says of its owner, and of its place among the set's Workloads.
 inline constexpr std::string_view kJobOwnerGvk = "kueue.x-k8s.io/job-owner-gvk";

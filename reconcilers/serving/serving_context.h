@@ -15,7 +15,8 @@ struct ServingContext {
   const JobContext& job;  // the same, for what all jobs have in common
 
   const RuleSettings& rules() const { return job.queues().rules; }
-  std::string workload_name(int32_t group) const { return jobs::serving_workload_name(set, group, rules()); }
+  // A StatefulSet of an older Kueue keeps the Workload that its pods name, as long as it exists.
+  std::string workload_name(int32_t group) const;
 };
 
 // Deletes Workloads of groups that a LeaderWorkerSet has no more.

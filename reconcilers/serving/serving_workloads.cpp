@@ -14,7 +14,7 @@
 #include "jobs/pod/pod_group.h"
 #include "reconcilers/job/job_workload_make.h"
 #include "reconcilers/job/job_workload_parts.h"
-#include "reconcilers/serving/serving_context.h"
+#include "reconcilers/serving/serving_workload_make.h"
 #include "reconcilers/workload/job_workload_status.h"
 #include "reconcilers/workload/workload_draft.h"
 #include "state/scheduler_driver.h"
@@ -33,96 +33,8 @@ constexpr size_t kMostPending = 128;
 constexpr int32_t kMostGroups = 10'000;
 // A missing priority class can be created later; the Workload of another owner can be deleted later.
 constexpr Duration kPriorityInterval = std::chrono::seconds(5);
-json owner_of(const ServingContext& context) {
-  const ResourceType& type = context.job.job.type();
-  return {{"apiVersion", type.api_version},
-          {"kind", type.kind},
-          {"name", context.set.meta.name},
-          {"uid", context.set.meta.uid}};
-}
-
-// A Workload contains no metadata of a StatefulSet's pods. For other sets it contains no metadata of a single
-// group.
-void trim_metadata(const ServingContext& context, json& pod_sets) {
-  for (json& pod_set : pod_sets) {
-    json& metadata = pod_set["template"]["metadata"];
-    if (jobs::is_stateful_set(context.set)) metadata = json::object();
-    for (const char* field : {"labels", "annotations"}) {
-      const auto map = metadata.find(field);
-      if (map == metadata.end() || !map->is_object()) continue;
-      for (auto entry = map->begin(); entry != map->end();) {
-        const bool of_group = entry.key().starts_with(kLeaderWorkerSetPrefix) && entry.key() != kLeaderWorkerSetName;
-        entry = of_group ? map->erase(entry) : std::next(entry);
-      }
-      if (map->empty()) metadata.erase(field);
-    }
-  }
-}
-
-json spec_of(const ServingContext& context, const WorkloadPriority& priority) {
-  json spec = remake_spec(context.job, priority);
-  trim_metadata(context, spec["podSets"]);
-  return spec;
-}
-
-Labels labels_for(const ServingContext& context) {
-  Labels labels;
-  for (const std::string& key : context.job.queues().label_keys_to_copy) {
-    if (const auto found = context.set.meta.labels.find(key); found != context.set.meta.labels.end())
-      labels.insert(*found);
-  }
-  labels.insert_or_assign(std::string(kJobUidLabel), context.set.meta.uid);
-  return labels;
-}
-
-std::string gates_of(const ServingContext& context) {
-  return context.rules().enabled("AdmissionGatedBy")
-             ? std::string(context.set.meta.annotation(kAdmissionGatedByAnnotation))
-             : std::string();
-}
-
-Labels annotations_for(const ServingContext& context, int32_t group) {
-  Labels annotations{{std::string(kIsGroupWorkload), "true"},
-                     {std::string(jobs::kJobOwnerGvk), jobs::gvk_of(context.job.job.type())},
-                     {std::string(jobs::kJobOwnerName), context.set.meta.name}};
-  if (!jobs::is_stateful_set(context.set)) annotations.emplace(jobs::kComponentIndex, std::to_string(group));
-  if (const std::string gates = gates_of(context); !gates.empty())
-    annotations.emplace(kAdmissionGatedByAnnotation, gates);
-  for (const auto& [key, value] : context.set.meta.annotations) {
-    if (key.starts_with(kAdmissionRequestPrefix)) annotations.emplace(key, value);
-  }
-  return annotations;
-}
-
-void make(const ServingContext& context, int32_t group, std::string name, const WorkloadPriority& priority,
-          Plan& plan) {
-  const std::string& ns = context.set.meta.ns;
-  const std::string path = path_of(ns, name);
-  json metadata = {{"name", name},
-                   {"namespace", ns},
-                   {"labels", labels_for(context)},
-                   {"annotations", annotations_for(context, group)},
-                   {"finalizers", json::array({kResourceInUseFinalizer})},
-                   {"ownerReferences", json::array({owner_of(context)})}};
-  json spec = spec_of(context, priority);
-  for (auto field = spec.begin(); field != spec.end();) field = field->is_null() ? spec.erase(field) : std::next(field);
-  plan.writes.push_back({.verb = Verb::kCreate,
-                         .target = {&kWorkloads, ns, std::move(name)},
-                         .body = {{"apiVersion", kWorkloads.api_version},
-                                  {"kind", kWorkloads.kind},
-                                  {"metadata", std::move(metadata)},
-                                  {"spec", std::move(spec)}},
-                         .events = {context.job.event(kNormalEvent, "CreatedWorkload", "Created Workload: " + path)},
-                         .refusal = context.job.event(kWarningEvent, "WorkloadCreationFailed",
-                                                      "Workload " + path + " cannot be created: "),
-                         .maker = state::Maker{context.set.meta.uid, "Workloads"}});
-}
 
 // --- An existing Workload ---
-
-bool is_ours(const ServingContext& context, const Workload& workload) {
-  return workload.of_pod_group() && workload.meta.label(kJobUidLabel) == context.set.meta.uid;
-}
 
 bool counts_the_same(const ServingContext& context, const Workload& workload) {
   const auto& wanted = context.set.pod_sets;
@@ -169,10 +81,7 @@ class Alignment {
   // Its pods own it too.
   void align_owner() {
     json owners = json::parse(workload_.group_owners_text);
-    const bool there = std::any_of(owners.begin(), owners.end(), [&](const json& owner) {
-      return string_at(owner, {"uid"}) == context_.set.meta.uid;
-    });
-    if (there) return;
+    if (has_owner(owners, context_.set.meta.uid)) return;
     owners.push_back(owner_of(context_));
     patch_["metadata"]["ownerReferences"] = std::move(owners);
   }
@@ -361,7 +270,10 @@ void keep_workloads(const ServingContext& context, Plan& plan) {
     std::string name = context.workload_name(group);
     if (const Workload* workload = context.job.state.workload(meta.ns, name)) {
       if (!is_ours(context, *workload)) {
-        tell_taken(context, name, plan);
+        if (is_unmarked(context, *workload))
+          adopt(context, group, *workload, plan);
+        else
+          tell_taken(context, name, plan);
         continue;
       }
       unseen -= std::min<size_t>(unseen, 1);
@@ -375,7 +287,7 @@ void keep_workloads(const ServingContext& context, Plan& plan) {
       plan.wake_at(context.job.now.wall + kPriorityInterval);
       break;
     }
-    make(context, group, std::move(name), *priority, plan);
+    make_workload(context, group, std::move(name), *priority, plan);
     ++made;
     ++pending;
   }

@@ -1,100 +1,13 @@
 // Sets that serve, step by step: what their Workloads and pods are told, and what is never done.
-#include <doctest/doctest.h>
-
-#include "api/kinds/serving_types.h"
-#include "api/meta/constants.h"
-#include "reconcilers/pod/pod_workload.h"
-#include "reconcilers/serving/serving_set.h"
-#include "test/reconcilers/pod/pod_vectors.h"
-
+#include "test/reconcilers/serving/serving_cluster.h"
+#include "test/support/measurements.h"
 namespace serving_set_test {
 
 using namespace muster;
 using namespace muster::reconcilers;
 using namespace muster::test;
+using namespace muster::test::serving;
 using nlohmann::json;
-
-namespace {
-
-constexpr const char* kUid = "99999999-2222-4333-8444-555555555555";
-constexpr const char* kWorkload = "statefulset-srv-80af3";
-
-json condition(const char* type, const char* reason) {
-  return condition_at("2026-01-01T11:50:00Z", type, "True", reason);
-}
-
-json spec_of_pods(const char* cpu) {
-  return pod_template_of({{"cpu", cpu}})["spec"];
-}
-
-json stateful_set_of(int replicas) {
-  return {{"metadata", {{"name", "srv"}, {"uid", kUid}, {"labels", {{"kueue.x-k8s.io/queue-name", "q"}}}}},
-          {"spec", {{"replicas", replicas}, {"template", {{"spec", spec_of_pods("1")}}}}}};
-}
-
-// With the mark of the webhook.
-json leader_worker_set_of(int replicas) {
-  const json marks = {{"kueue.x-k8s.io/pod-suspending-parent", "leaderworkerset.x-k8s.io/leaderworkerset"}};
-  const json workers = {{"metadata", {{"annotations", marks}}}, {"spec", spec_of_pods("1")}};
-  return {{"metadata", {{"name", "llm"}, {"uid", kUid}, {"labels", {{"kueue.x-k8s.io/queue-name", "q"}}}}},
-          {"spec", {{"replicas", replicas}, {"leaderWorkerTemplate", {{"size", 2}, {"workerTemplate", workers}}}}}};
-}
-
-json pod_of(int index, const char* revision = "rev1") {
-  const std::string name = "srv-" + std::to_string(index);
-  json spec = spec_of_pods("1");
-  spec["schedulingGates"] = {{{"name", "kueue.x-k8s.io/admission"}}};
-  return {{"metadata",
-           {{"name", name},
-            {"finalizers", {kKubelet}},
-            {"labels",
-             {{"kueue.x-k8s.io/managed", "true"},
-              {"apps.kubernetes.io/pod-index", std::to_string(index)},
-              {"controller-revision-hash", revision}}},
-            {"annotations", {{"kueue.x-k8s.io/pod-suspending-parent", "statefulset"}}},
-            {"ownerReferences", controlled_by(kStatefulSets, "srv", kUid)}}},
-          {"spec", spec}};
-}
-
-struct Cluster : JobCluster {
-  Cluster() : JobCluster(cluster_of_pods({{"config", json::object()}})) { reconcilers = {&serving_set_reconciler}; }
-
-  void settle_all() {
-    for (int round = 0; round < 10; ++round) {
-      reconcilers = {&serving_set_reconciler};
-      size_t wanted = step({&kStatefulSets, "team-a", "srv"}).size();
-      reconcilers = {&pod_workload_reconciler};
-      for (const std::string& pod : names(kQueuedPods)) wanted += step({&kQueuedPods, "team-a", pod}).size();
-      wanted += step({&kPodGroups, "team-a", kWorkload}).size();
-      if (wanted == 0) return;
-    }
-    FAIL("does not come to rest");
-  }
-  void admit(int pods) {
-    edit(kWorkloads, kWorkload, [&](json& workload) {
-      workload["status"] = {{"admission", admission_of(pods, {{"cpu", "f1"}}, {{"cpu", pods}})},
-                            {"conditions", {condition("QuotaReserved", "R"), condition("Admitted", "R")}}};
-    });
-  }
-  // Its pod still has its gate.
-  void admit_set_of_one() {
-    put(kStatefulSets, stateful_set_of(1));
-    put(kQueuedPods, pod_of(0));
-    settle_all();
-    admit(1);
-  }
-  void run(const std::string& name) {
-    edit(kQueuedPods, name, [](json& pod) {
-      pod["spec"]["nodeName"] = "n";
-      pod["status"]["phase"] = "Running";
-    });
-  }
-  bool waits(const std::string& name) { return !array_at(get(kQueuedPods, name), {"spec", "schedulingGates"}).empty(); }
-  std::string reserved() { return condition_of(kWorkloads, kWorkload, "QuotaReserved"); }
-  int count() { return get(kWorkloads, kWorkload)["spec"]["podSets"][0]["count"]; }
-};
-
-}  // namespace
 
 TEST_CASE("serving sets: the pods of a StatefulSet are one group, and its quota is theirs until the last is gone") {
   Cluster cluster;
@@ -103,9 +16,12 @@ TEST_CASE("serving sets: the pods of a StatefulSet are one group, and its quota 
   cluster.settle_all();
   CHECK(cluster.count() == 2);
   CHECK(cluster.waits("srv-0"));
+  CHECK(to_texts(std::exchange(cluster.measurements, {})) == Texts{"WorkloadCreated kind=StatefulSet"});
   cluster.admit(2);
   cluster.settle_all();
   CHECK_FALSE(cluster.waits("srv-0"));
+  // Since 11:50.
+  CHECK(to_texts(cluster.measurements) == Texts{"PodUngated cq gate=kueue.x-k8s.io/admission group 600s"});
   cluster.run("srv-0");
   cluster.put(kQueuedPods, pod_of(1));
   cluster.settle_all();
