@@ -208,8 +208,9 @@ std::vector<std::string> outdated_gates(const FeatureGateMap& named) {
 }
 
 FieldErrors check_jobset_feature_gates(std::string_view field, const FeatureGateMap& gates) {
-  constexpr std::string_view kKnown[] = {kElasticJobSetGate,  kExecutionAttemptsGate, kInPlaceRestartGate,
-                                         kJobSetDeadlineGate, kRestartJobGate,        kJobSetTlsOptionsGate};
+  constexpr std::string_view kKnown[] = {kElasticJobSetGate,   kExecutionAttemptsGate, kInPlaceRestartGate,
+                                         kJobSetDeadlineGate,  kMutableResourcesGate,  kRestartJobGate,
+                                         kJobSetTlsOptionsGate};
   constexpr std::string_view kUnsupported[] = {kJobSetSchedulingGate, kJobSetGangOfGangsGate};
   const auto is_one_of = [](std::span<const std::string_view> names, std::string_view name) {
     return std::find(names.begin(), names.end(), name) != names.end();

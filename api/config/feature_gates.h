@@ -84,6 +84,7 @@ inline constexpr std::string_view kElasticJobSetGate = "ElasticJobSet";
 inline constexpr std::string_view kExecutionAttemptsGate = "ExecutionAttemptsTracking";
 inline constexpr std::string_view kInPlaceRestartGate = "InPlaceRestart";
 inline constexpr std::string_view kJobSetDeadlineGate = "JobSetActiveDeadlineSeconds";
+inline constexpr std::string_view kMutableResourcesGate = "MutablePodResourcesForSuspendedJobSets";
 inline constexpr std::string_view kRestartJobGate = "RestartJob";
 inline constexpr std::string_view kJobSetTlsOptionsGate = "TLSOptions";
 

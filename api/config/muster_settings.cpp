@@ -100,14 +100,17 @@ constexpr MusterSetting kSettings[] = {
      .value = jobset_gates<&M::jobset_feature_gates>(),
      .help = "JobSet's feature gates, as ElasticJobSet=true",
      .unset = "all off",
-     .page = "JobSet's feature gates, where muster itself is the JobSet controller: `ElasticJobSet: true` lets "
-             "parallelism and completions of a running JobSet change. `RestartJob: true` allows the failure policy "
-             "actions `RestartJob` and `RestartJobAndIgnoreMaxRestarts`, and each Job and pod has the label "
-             "`jobset.sigs.k8s.io/job-restart-attempt`. `InPlaceRestart: true` allows the restart strategy "
-             "`InPlaceRestart` ([in-place restart](in-place-restart.md)). `JobSetActiveDeadlineSeconds: true` allows "
-             "`spec.activeDeadlineSeconds` and keeps `status.startTime`. `ExecutionAttemptsTracking: true` counts the "
-             "runs of a JobSet in `status.executionAttempts` and in the annotation "
-             "`jobset.sigs.k8s.io/execution-attempt` of Jobs and pods. `TLSOptions` is stable, and cannot be off."},
+     .page =
+         "JobSet's feature gates, where muster itself is the JobSet controller: `ElasticJobSet: true` lets "
+         "parallelism and completions of a running JobSet change. `RestartJob: true` allows the failure policy "
+         "actions `RestartJob` and `RestartJobAndIgnoreMaxRestarts`, and each Job and pod has the label "
+         "`jobset.sigs.k8s.io/job-restart-attempt`. `InPlaceRestart: true` allows the restart strategy "
+         "`InPlaceRestart` ([in-place restart](in-place-restart.md)). `JobSetActiveDeadlineSeconds: true` allows "
+         "`spec.activeDeadlineSeconds` and keeps `status.startTime`. `ExecutionAttemptsTracking: true` counts the "
+         "runs of a JobSet in `status.executionAttempts` and in the annotation "
+         "`jobset.sigs.k8s.io/execution-attempt` of Jobs and pods. `MutablePodResourcesForSuspendedJobSets: true` lets "
+         "requests and limits of a suspended JobSet change: quota is asked for them again, and Jobs with the old "
+         "ones are made again when the JobSet starts. `TLSOptions` is stable, and cannot be off."},
     {.name = "jobSetController",
      .flag = "--jobset-controller",
      .value = word<&M::jobset_controller, kJobSetControllers>(),

@@ -154,6 +154,9 @@ ChildJobMaker::ChildJobMaker(const JobSet& jobset, const ReplicatedJob& replicat
   if (records_templates(jobset))
     if (std::string record = applied_template(object_at(from, {"spec", "template"})); !record.empty())
       job_["metadata"]["annotations"][std::string(kAppliedTemplateAnnotation)] = std::move(record);
+  if (options.records_resources)
+    job_["metadata"]["annotations"][std::string(kAppliedResourcesAnnotation)] =
+        applied_resources(object_at(from, {"spec", "template"}));
   job_["spec"]["suspend"] = jobset.suspended;
   json* pod_spec = jobs::make_object(job_, {"spec", "template", "spec"});
   if (pod_spec != nullptr && jobset.dns_hostnames) (*pod_spec)["subdomain"] = jobset.subdomain;

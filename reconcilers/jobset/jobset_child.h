@@ -31,6 +31,7 @@ struct ChildJobOptions {
   int32_t priority = 0;
   // Jobs and pods say to which run of the JobSet they belong.
   std::optional<int32_t> execution_attempt{};
+  bool records_resources = false;  // kAppliedResourcesAnnotation
 };
 
 // Makes the Jobs of one replicated job for the JobSet's present attempt. The template's

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "api/codec/json.h"
 #include "api/config/feature_gates.h"
 #include "api/meta/constants.h"
 #include "jobs/job_kind.h"
@@ -16,6 +17,7 @@
 #include "reconcilers/jobset/jobset_resume.h"
 #include "reconcilers/jobset/jobset_status.h"
 #include "reconcilers/step.h"
+#include "state/pod_requests.h"
 
 namespace muster::reconcilers {
 namespace {
@@ -115,7 +117,8 @@ std::optional<int32_t> execution_attempt_in(const JobSetContext& context) {
 ChildJobOptions options_for(const JobSetContext& context, const ReplicatedJob& replicated) {
   return {.labels_job_restarts = context.settings.labels_job_restarts || context.jobset.restarts_single_jobs(),
           .priority = priority_of(context.state, replicated),
-          .execution_attempt = execution_attempt_in(context)};
+          .execution_attempt = execution_attempt_in(context),
+          .records_resources = context.settings.queues.rules.jobset_enabled(kMutableResourcesGate)};
 }
 
 // All Jobs of a replicated job have one template: what is wrong with one is wrong with each.
@@ -203,6 +206,24 @@ bool would_start(const JobSet& jobset, const Job& job, const ReplicatedJob& repl
   return grows || (job.suspended && wanted.open);
 }
 
+bool requests_the_same(const state::ClusterState& state, const Job& job, const ReplicatedJob& replicated) {
+  const PodSpecPtr& has = job.pod_template.spec == nullptr ? job.requests : job.pod_template.spec;
+  const PodSpecPtr& wanted = replicated.pod_template.spec;
+  if (has == nullptr || wanted == nullptr) return true;
+  const auto one = to_requests(state::pod_requests_in(*has, job.meta.ns, state));
+  const auto other = to_requests(state::pod_requests_in(*wanted, job.meta.ns, state));
+  return state::is_within(one, other) && state::is_within(other, one);
+}
+
+// The template has changed since the Job was made. A Job without a record is older than the gate.
+bool has_other_resources(const JobSetContext& context, const Job& job, const ReplicatedJob& replicated) {
+  if (!job.suspended || !context.settings.queues.rules.jobset_enabled(kMutableResourcesGate)) return false;
+  const std::string_view record = job.meta.annotation(kAppliedResourcesAnnotation);
+  if (record.empty()) return !requests_the_same(context.state, job, replicated);
+  const auto from = parse_json(replicated.template_text.text());
+  return from && record != applied_resources(object_at(*from, {"spec", "template"}));
+}
+
 void adjust_jobs(const JobSetContext& context, const jobs::StartupGates& gates, JobSetQuota& quota, Plan& plan) {
   const std::optional<int32_t> execution_attempt = execution_attempt_in(context);
   for (const Job* job : context.run.active) {
@@ -217,6 +238,10 @@ void adjust_jobs(const JobSetContext& context, const jobs::StartupGates& gates, 
                            .execution_attempt = execution_attempt};
     if (would_start(context.jobset, *job, *replicated, wanted)) {
       if (!may_start(context, quota, plan)) continue;
+      if (has_other_resources(context, *job, *replicated)) {
+        remake_jobs(context, {job}, plan);
+        continue;
+      }
       const JobSetQuota::Start start = quota.judge(*job);
       if (start == JobSetQuota::Start::kNotSo) replace(context, *job, plan);
       if (start != JobSetQuota::Start::kNow) continue;

@@ -5,6 +5,7 @@
 
 #include "api/codec/json.h"
 #include "api/meta/constants.h"
+#include "base/encoding.h"
 
 namespace muster::reconcilers {
 namespace {
@@ -70,6 +71,15 @@ std::string applied_template(const json& pod_template) {
   }
   std::string text = record.empty() ? "" : to_text(record);
   return text.size() > kLargestRecord ? "" : text;
+}
+
+std::string applied_resources(const json& pod_template) {
+  json all = json::array();
+  for (const std::string_view list : {"initContainers", "containers"})
+    for (const json& container : array_at(pod_template, {"spec", list}))
+      all.push_back({string_at(container, {"name"}), object_at(container, {"resources", "requests"}),
+                     object_at(container, {"resources", "limits"})});
+  return sha1_hex(to_text(all));
 }
 
 json resume_patch(const Job& job, const ReplicatedJob& replicated, bool records) {

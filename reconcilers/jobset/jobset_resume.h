@@ -26,6 +26,12 @@ bool records_templates(const JobSet& jobset);
 // annotations have a limit.
 std::string applied_template(const nlohmann::json& pod_template);
 
+// On a Job, with JobSet's gate MutablePodResourcesForSuspendedJobSets: a hash of what its containers were to have. A
+// Job that was to have other resources than the template says now is made again when it is resumed, since Kubernetes
+// changes them in a Job behind an alpha gate alone.
+inline constexpr std::string_view kAppliedResourcesAnnotation = "muster.batch/applied-resources";
+std::string applied_resources(const nlohmann::json& pod_template);
+
 // The merge patch that lets the Job run. Its pod template gets labels, annotations, node selector, tolerations and
 // scheduling gates of the JobSet's template. What an earlier template gave it and this one has not is taken away; what
 // others have added stays. Kubernetes refuses it while the Job has a startTime.

@@ -1,11 +1,13 @@
-// The content of a JobSet and its controller are fixed at its creation. Three things can change: in a suspended
-// JobSet, or with the change that suspends it, the parts of the pod templates by which a queue places pods;
+// The content of a JobSet and its controller are fixed at its creation. Four things can change: in a suspended
+// JobSet, or with the change that suspends it, the parts of the pod templates by which a queue places pods; in a JobSet
+// that was suspended before, with the gate MutablePodResourcesForSuspendedJobSets, requests and limits of containers;
 // with JobSet's gate ElasticJobSet the number of pods, under the rules of jobset_elastic; and the fields
 // outside of the templates. Rejected, for example:
 //
 //   replicas: 1 -> replicas: 2
 //
 // JobSet's webhook prints the whole list; here each error has the path and the new value of the field that changed.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
@@ -50,18 +52,40 @@ void copy_placement(const json& old_job, json& job) {
   }
 }
 
+// By the names of the containers; claims do not change.
+void copy_resources(const json& old_job, json& job) {
+  for (const std::string_view list : {"initContainers", "containers"}) {
+    const json& old_containers = array_at(old_job, {"template", "spec", "template", "spec", list});
+    json* pod_spec = jobs::existing_object(job, {"template", "spec", "template", "spec"});
+    if (!pod_spec || !(*pod_spec)[std::string(list)].is_array()) continue;
+    for (json& container : (*pod_spec)[std::string(list)]) {
+      const auto same = std::find_if(old_containers.begin(), old_containers.end(), [&](const json& old) {
+        return string_at(old, {"name"}) == string_at(container, {"name"});
+      });
+      if (same == old_containers.end()) continue;
+      json* resources = jobs::make_object(container, {"resources"});
+      if (!resources) continue;
+      for (const char* key : {"requests", "limits"}) copy_member(object_at(*same, {"resources"}), *resources, key);
+      if (resources->empty() && !same->contains("resources")) container.erase("resources");
+    }
+  }
+}
+
 // The new list, with the old values of the fields that can change.
 json without_allowed_changes(const Review& review) {
   const json& old_object = review.request.old_object;
   const json& object = review.request.object;
   const bool elastic = review.settings.jobset_enabled(kElasticJobSetGate);
   const bool suspended = bool_at(old_object, {"spec", "suspend"}) || bool_at(object, {"spec", "suspend"});
+  const bool resizable =
+      review.settings.jobset_enabled(kMutableResourcesGate) && bool_at(old_object, {"spec", "suspend"});
   json list = jobs::replicated_jobs_of(object);
   for (json& job : list) {
     const json* old_job = jobs::find_replicated_job(old_object, string_at(job, {"name"}));
     if (!old_job) continue;
     if (elastic && jobs::is_indexed(job)) copy_pod_counts(*old_job, job);
     if (suspended) copy_placement(*old_job, job);
+    if (resizable) copy_resources(*old_job, job);
   }
   return list;
 }

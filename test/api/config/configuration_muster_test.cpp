@@ -145,7 +145,9 @@ TEST_CASE("MusterConfiguration refuses what it does not know") {
        "jobSetFeatureGates.ElasticJobSet: Invalid value: \"soon\": must be true or false"},
       {"a gate of another project", "jobSetFeatureGates: {PartialAdmission: true}",
        "jobSetFeatureGates.PartialAdmission: Forbidden: is no feature gate of JobSet; the gates are ElasticJobSet, "
-       "ExecutionAttemptsTracking, InPlaceRestart, JobSetActiveDeadlineSeconds, RestartJob, TLSOptions"},
+       "ExecutionAttemptsTracking, InPlaceRestart, JobSetActiveDeadlineSeconds, "
+       "MutablePodResourcesForSuspendedJobSets, "
+       "RestartJob, TLSOptions"},
       {"the stable gate of JobSet turned off", "jobSetFeatureGates: {TLSOptions: false}",
        "jobSetFeatureGates.TLSOptions: Invalid value: false: the feature is locked to true; leave the gate out"},
       {"what happens to kinds that are not queued is none", "unqueuedKinds: deny",

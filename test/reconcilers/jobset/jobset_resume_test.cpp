@@ -114,4 +114,46 @@ TEST_CASE("jobset resume: a record may be anything, and has a limit") {
   CHECK(applied_template("text").empty());
 }
 
+TEST_CASE("jobset resume: a Job whose containers are to have other resources is made again") {
+  struct Row {
+    const char* name;
+    bool gate;
+    json resources;
+    bool remade;
+  };
+  const Row rows[] = {
+      {"less", true, {{"requests", {{"cpu", "1m"}}}}, true},
+      {"more", true, {{"requests", {{"cpu", "64"}}}}, true},
+      {"a limit", true, {{"limits", {{"memory", "64Gi"}}}}, true},
+      {"the same", true, nullptr, false},
+      {"without the gate", false, {{"requests", {{"cpu", "64"}}}}, false},
+  };
+  for (const Row& row : rows) {
+    for (const bool recorded : {true, false}) {
+      INFO(row.name, recorded);
+      // Limits alone show in the record only.
+      if (!recorded && row.resources.is_object() && row.resources.contains("limits")) continue;
+      JobSetCluster cluster(train_jobset({{"suspend", true}}));
+      auto& gates = cluster.settings.queues.rules.jobset_feature_gates;
+      if (row.gate && recorded) gates = {{"MutablePodResourcesForSuspendedJobSets", true}};
+      cluster.settle();
+      if (row.gate) gates = {{"MutablePodResourcesForSuspendedJobSets", true}};
+      json replicated = cluster.get(kJobSets, "train")["spec"]["replicatedJobs"];
+      json& container = replicated[0]["template"]["spec"]["template"]["spec"]["containers"][0];
+      if (!row.resources.is_null()) container["resources"] = row.resources;
+      cluster.patch(kJobSets, "train", {{"spec", {{"replicatedJobs", replicated}, {"suspend", false}}}});
+      const Texts writes = cluster.settle();
+      const bool remade = std::find(writes.begin(), writes.end(), "delete jobs/train-driver-0") != writes.end();
+      CHECK(remade == row.remade);
+      CHECK(std::find(writes.begin(), writes.end(), "delete jobs/train-workers-0") == writes.end());
+      if (!remade) continue;
+      cluster.collect_garbage();
+      cluster.settle();
+      const json job = cluster.get(kJobs, "train-driver-0");
+      CHECK(job["spec"]["suspend"] == false);
+      CHECK(job["spec"]["template"]["spec"]["containers"][0]["resources"] == row.resources);
+    }
+  }
+}
+
 }  // namespace jobset_resume_test
