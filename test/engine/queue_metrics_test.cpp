@@ -132,29 +132,6 @@ TEST_CASE("metrics: the share of a Cohort of weight 0 that borrows is not a numb
   CHECK(gauges_of(served, settings)[Gauge::kCohortShare] == Texts{"company = 0", "team = nan"});
 }
 
-// "first" preempts in its own queue and takes the free quota, which "second" would borrow after its own preemption.
-TEST_CASE("metrics: a preemptor is skipped while another one of the same cycle takes what it needs") {
-  ServedEngine served;
-  const json preemption = {{"withinClusterQueue", "LowerPriority"}};
-  served.put_queues("4", {{"cohortName", "team"}, {"preemption", preemption}});
-  served.put_cluster_queue("other", "3", {{"cohortName", "team"}, {"preemption", preemption}});
-  served.put(kLocalQueues, "lent", {{"spec", {{"clusterQueue", "other"}}}});
-  served.put_workload("victim-a", "3");
-  served.put_workload("victim-b", "3", {{"queueName", "lent"}});
-  served.settle();
-  const auto skips = [&] { return gauges_of(served, served.engine.queue_settings())[Gauge::kPreemptionSkips]; };
-  CHECK(skips() == Texts{"cq = 0", "other = 0"});
-  served.put_workload("first", "4", {{"priority", 10}});
-  served.put_workload("second", "4", {{"queueName", "lent"}, {"priority", 10}});
-  served.plan();
-  CHECK(skips() == Texts{"cq = 0", "other = 1"});
-  // The victim has released its quota, and "second" has no victims that would be enough.
-  served.settle();
-  CHECK(served.condition_of("first", "Admitted") == "True Admitted");
-  CHECK(served.condition_of("victim-b", "Evicted").empty());
-  CHECK(skips() == Texts{"cq = 0", "other = 0"});
-}
-
 TEST_CASE("metrics: gauges show queues and Cohorts as they are") {
   ServedEngine served;
   served.put_queues("4", {{"cohortName", "team"}});
