@@ -1,9 +1,12 @@
 // Queues that name missing objects, stopped queues, and objects whose deletion does not end.
+#include <algorithm>
 #include <set>
 
 #include "api/codec/json.h"
 #include "api/meta/constants.h"
 #include "api/meta/time.h"
+#include "api/workload_conditions.h"
+#include "base/ascii.h"
 #include "commands/moving/rules/doctor.h"
 
 namespace muster::commands {
@@ -68,19 +71,32 @@ void look_at_workload(const DoctorContext& context, const json& workload) {
               "kubectl muster create localqueue " + queue + " -n " + ns + " -c CLUSTERQUEUE");
 }
 
+// When muster removes its own finalizer, and what to do about others.
+std::string end_of_deletion(const json& object, const std::vector<std::string>& finalizers) {
+  const std::string_view kind = string_at(object, {"kind"});
+  const bool held = std::find(finalizers.begin(), finalizers.end(), kResourceInUseFinalizer) != finalizers.end();
+  if (held && kind == "Workload")
+    return "its job may still run: kubectl get pods; muster removes the finalizer when the pods have ended";
+  if (held && kind == "ClusterQueue") return "it is deleted when no Workload uses it: kubectl get workloads -A";
+  if (held && (kind == "ResourceFlavor" || kind == "AdmissionCheck"))
+    return "it is deleted when no ClusterQueue names it: kubectl get clusterqueues -o yaml";
+  const std::string ns(string_at(object, {"metadata", "namespace"}));
+  return "muster does not remove it: if the controller that added it is gone, remove it: kubectl edit " +
+         in_small_letters(kind) + " " + std::string(string_at(object, {"metadata", "name"})) +
+         (ns.empty() ? "" : " -n " + ns);
+}
+
 void look_at_deletion(const DoctorContext& context, const json& object) {
   const auto since = parse_time(object.value("/metadata/deletionTimestamp"_json_pointer, json()));
   if (!since || since->is_zero()) return;
   const Duration waits = time_between(to_time_point(*since), context.facts.server_now.value_or(context.facts.now));
   if (waits < kLong) return;
-  std::string finalizers;
-  for (const std::string& each : strings_at(object, {"metadata", "finalizers"}))
-    finalizers += (finalizers.empty() ? "" : ", ") + each;
+  const std::vector<std::string> finalizers = strings_at(object, {"metadata", "finalizers"});
+  std::string names;
+  for (const std::string& each : finalizers) names += (names.empty() ? "" : ", ") + each;
   context.add(Severity::kChange, "deletion-stuck", {object_name(object)},
-              "it was deleted more than 5 minutes ago and has finalizers (" + finalizers + ")",
-              string_at(object, {"kind"}) == "Workload"
-                  ? "its job may still run: kubectl get pods; muster removes the finalizer when the pods have ended"
-                  : "it is deleted when no Workload uses it: kubectl get workloads -A");
+              "it was deleted more than 5 minutes ago and has finalizers (" + names + ")",
+              end_of_deletion(object, finalizers));
 }
 
 }  // namespace

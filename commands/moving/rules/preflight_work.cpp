@@ -6,9 +6,11 @@
 #include "api/meta/constants.h"
 #include "api/meta/owner_reference.h"
 #include "api/texts/unmet_requests.h"
+#include "api/typed_object.h"
 #include "api/unqueued_kinds.h"
 #include "commands/moving/rules/preflight.h"
 #include "jobs/job_kind.h"
+#include "jobs/queued_job.h"
 #include "jobs/unmet_requests.h"
 #include "jobs/unread_annotations.h"
 
@@ -67,9 +69,17 @@ void find_ray_autoscaler(const PreflightContext& context, const json& object) {
   }
 }
 
+bool has_ended(const jobs::JobKind& kind, const json& object) {
+  if (&kind == &jobs::plain_pod)
+    return string_at(object, {"status", "phase"}) == "Succeeded" || string_at(object, {"status", "phase"}) == "Failed";
+  const TypedObject job = read_object(kind.type, object);
+  return jobs::QueuedJob(kind, job).end().has_value();
+}
+
 void find_job_fields(const PreflightContext& context, const json& object) {
   const jobs::JobKind* kind =
       jobs::find_job_kind(group_of(string_at(object, {"apiVersion"})), string_at(object, {"kind"}));
+  if (kind != nullptr && has_ended(*kind, object)) return;
   find_unread_annotations(context, object, kind);
   if (kind != nullptr) find_unmet_requests(context, object, *kind);
   find_ray_autoscaler(context, object);
@@ -93,6 +103,15 @@ bool has_condition(const json& object, std::string_view type) {
   return false;
 }
 
+// Of an elastic job the newer Workload keeps the name of the older one, "namespace/name", when that is finished.
+bool has_given_way(const PreflightContext& context, std::string_view older) {
+  const size_t slash = older.find('/');
+  if (slash == std::string_view::npos) return false;
+  const json* workload =
+      context.dump.find("kueue.x-k8s.io", "Workload", older.substr(0, slash), older.substr(slash + 1));
+  return workload != nullptr && has_condition(*workload, "Finished");
+}
+
 void find_workload(const PreflightContext& context, const json& workload) {
   if (has_condition(workload, "Finished")) return;
   const std::string name = object_name(workload);
@@ -113,7 +132,8 @@ void find_workload(const PreflightContext& context, const json& workload) {
                 "turn concurrent admission off and let these Workloads end before the move");
   if (!array_at(workload, {"spec", "preemptionGates"}).empty())
     context.add(Severity::kChange, "workload-with-gates", {name}, "muster does not know its spec.preemptionGates", "");
-  if (const auto older = annotation(workload, "kueue.x-k8s.io/workload-slice-replacement-for"))
+  if (const auto older = annotation(workload, "kueue.x-k8s.io/workload-slice-replacement-for");
+      older && !has_given_way(context, *older))
     context.add(
         Severity::kHarm, "workload-slice", {name},
         "it takes the place of Workload " + std::string(*older) +

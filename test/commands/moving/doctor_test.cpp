@@ -13,6 +13,7 @@
 #include "commands/moving/moving_commands.h"
 #include "manifests/catalog.h"
 #include "test/commands/moving/fake_cluster.h"
+#include "test/commands/moving/rules_in.h"
 
 namespace doctor_test {
 
@@ -40,13 +41,7 @@ class Clinic {
     REQUIRE(leaf.ok());
     bundle = authority->certificate;
     for (const json& object : manifests::manifests(manifests::ManifestSet::kAll, {})) put(object);
-    for (auto& [key, object] : objects) {
-      if (object["kind"].get<std::string>().ends_with("WebhookConfiguration")) {
-        for (json& webhook : object["webhooks"]) webhook["clientConfig"] = service_to("muster-webhook", bundle);
-      }
-      if (object["kind"] == "CustomResourceDefinition" && object["spec"].contains("conversion"))
-        object["spec"]["conversion"]["webhook"]["clientConfig"] = service_to("muster-conversion-service", bundle);
-    }
+    write_bundle();
     json& deployment = at("Deployment/muster");
     deployment["status"] = {{"replicas", 2}, {"readyReplicas", 2}};
     const json own = {{"app.kubernetes.io/name", "muster"}};
@@ -96,6 +91,19 @@ class Clinic {
     REQUIRE(objects.contains(key));
     return objects[key];
   }
+  void write_bundle() {
+    for (auto& [key, object] : objects) {
+      if (object["kind"].get<std::string>().ends_with("WebhookConfiguration")) {
+        for (json& webhook : object["webhooks"]) webhook["clientConfig"] = service_to("muster-webhook", bundle);
+      }
+      if (object["kind"] == "CustomResourceDefinition" && object["spec"].contains("conversion"))
+        object["spec"]["conversion"]["webhook"]["clientConfig"] = service_to("muster-conversion-service", bundle);
+    }
+  }
+  void is_stuck(const char* key, const char* finalizer) {
+    at(key)["metadata"]["deletionTimestamp"] = "2026-06-01T11:00:00Z";
+    at(key)["metadata"]["finalizers"] = {finalizer};
+  }
   void waits(const char* reason) {
     at("Pod/muster-a")["status"]["containerStatuses"] = {
         {{"name", "muster"}, {"image", "r/muster:0.1.0"}, {"state", {{"waiting", {{"reason", reason}}}}}}};
@@ -136,80 +144,129 @@ TEST_CASE("doctor: each illness has its severity and a command") {
     Severity severity;
     std::function<void(Clinic&)> harm;
     const char* remedy;
+    std::function<void(Clinic&)> follow;  // does what the remedy says, or what it leads to
+  };
+  const auto apply = [](manifests::ManifestSet set) {
+    return [set](Clinic& c) {
+      for (const json& object : manifests::manifests(set, {})) c.put(object);
+    };
+  };
+  const auto healthy = [](const char* key) { return [key = std::string(key)](Clinic& c) { c.put(Clinic().at(key)); }; };
+  // The process writes its caBundle as it starts, and both replicas run.
+  const auto restart = [](Clinic& c) { c.write_bundle(); };
+  const auto start = [](Clinic& c) {
+    c.at("Deployment/muster")["status"]["readyReplicas"] = c.at("Deployment/muster")["spec"]["replicas"];
+    c.at("Pod/muster-a").erase("status");
   };
   const Row rows[] = {
-      {"muster-not-installed", Severity::kBlocker, [](Clinic& c) { c.objects.erase("Deployment/muster"); }, "install"},
+      {"muster-not-installed", Severity::kBlocker, [](Clinic& c) { c.objects.erase("Deployment/muster"); }, "install",
+       healthy("Deployment/muster")},
       {"muster-not-ready", Severity::kBlocker,
-       [](Clinic& c) { c.at("Deployment/muster")["status"]["readyReplicas"] = 0; }, "logs deployment/muster"},
+       [](Clinic& c) { c.at("Deployment/muster")["status"]["readyReplicas"] = 0; }, "logs deployment/muster", start},
       {"muster-not-ready", Severity::kBlocker,
        [](Clinic& c) {
          c.at("Deployment/muster")["spec"]["replicas"] = c.at("Deployment/muster")["status"]["readyReplicas"] = 0;
        },
-       "scale deployment muster --replicas 2"},
+       "scale deployment muster --replicas 2",
+       [start](Clinic& c) {
+         c.at("Deployment/muster")["spec"]["replicas"] = 2;
+         start(c);
+       }},
       {"muster-not-ready", Severity::kChange,
-       [](Clinic& c) { c.at("Deployment/muster")["status"]["readyReplicas"] = 1; }, "get pods"},
+       [](Clinic& c) { c.at("Deployment/muster")["status"]["readyReplicas"] = 1; }, "get pods", start},
       {"muster-pod-waits", Severity::kBlocker,
        [](Clinic& c) {
          c.at("Deployment/muster")["status"]["readyReplicas"] = 0;
          c.waits("ErrImagePull");
        },
-       "set image deployment/muster muster=IMAGE"},
+       "set image deployment/muster muster=IMAGE", start},
       {"muster-pod-waits", Severity::kChange, [](Clinic& c) { c.waits("CrashLoopBackOff"); },
-       "logs muster-a --previous"},
+       "logs muster-a --previous", start},
       {"muster-pod-waits", Severity::kChange, [](Clinic& c) { c.waits("CreateContainerConfigError"); },
-       "describe pod muster-a"},
+       "describe pod muster-a", start},
       {"webhook-without-endpoints", Severity::kBlocker,
-       [](Clinic& c) { c.objects.erase("EndpointSlice/muster-webhook"); }, "get endpointslices"},
+       [](Clinic& c) { c.objects.erase("EndpointSlice/muster-webhook"); }, "get endpointslices",
+       healthy("EndpointSlice/muster-webhook")},
       {"webhook-without-endpoints", Severity::kBlocker,
        [](Clinic& c) { c.at("EndpointSlice/muster-webhook")["endpoints"][0]["conditions"]["ready"] = false; },
-       "get pods"},
+       "get pods", healthy("EndpointSlice/muster-webhook")},
       {"webhooks-missing", Severity::kHarm, [](Clinic& c) { c.objects.erase("ValidatingWebhookConfiguration/muster"); },
-       "--only webhooks"},
+       "--only webhooks",
+       [apply](Clinic& c) {
+         apply(manifests::ManifestSet::kWebhooks)(c);
+         c.write_bundle();
+       }},
       {"ca-missing", Severity::kBlocker,
        [](Clinic& c) { c.at("MutatingWebhookConfiguration/muster")["webhooks"][0]["clientConfig"].erase("caBundle"); },
-       "rollout restart"},
+       "rollout restart", restart},
       {"ca-mismatch", Severity::kBlocker,
        [](Clinic& c) {
          const auto other = certs::make_authority("muster", {kNow - 1h, kNow + 1h});
          c.at("CustomResourceDefinition/workloads.kueue.x-k8s.io")["spec"]["conversion"]["webhook"]["clientConfig"] =
              service_to("muster-conversion-service", other->certificate);
        },
-       "rollout restart"},
+       "rollout restart", restart},
       {"ca-mismatch", Severity::kBlocker, [](Clinic& c) { *c.facts.server_now = c.facts.now = kNow + 25h; },
-       "rollout restart"},
+       "rollout restart", [](Clinic& c) { *c.facts.server_now = c.facts.now = kNow; }},
       {"certificate-unreadable", Severity::kBlocker,
        [](Clinic& c) { c.at("Secret/muster-webhook-cert")["data"]["tls.crt"] = base64_encode("nonsense"); },
-       "delete secret muster-webhook-cert, and"},
+       "delete secret muster-webhook-cert, and",
+       [](Clinic& c) {
+         const Clinic other;
+         c.bundle = other.bundle;
+         c.put(other.objects.at("Secret/muster-webhook-cert"));
+         c.write_bundle();
+       }},
       {"definition-missing", Severity::kBlocker,
-       [](Clinic& c) { c.objects.erase("CustomResourceDefinition/cohorts.kueue.x-k8s.io"); }, "--only crds"},
+       [](Clinic& c) { c.objects.erase("CustomResourceDefinition/cohorts.kueue.x-k8s.io"); }, "--only crds",
+       [apply](Clinic& c) {
+         apply(manifests::ManifestSet::kCrds)(c);
+         c.write_bundle();
+       }},
       {"definition-deleted", Severity::kBlocker,
        [](Clinic& c) {
          c.at("CustomResourceDefinition/workloads.kueue.x-k8s.io")["metadata"]["deletionTimestamp"] =
              "2026-06-01T11:00:00Z";
        },
-       "remove the finalizers"},
+       "remove the finalizers",
+       [apply](Clinic& c) {
+         apply(manifests::ManifestSet::kCrds)(c);
+         c.write_bundle();
+       }},
       {"definition-of-others", Severity::kHarm,
        [](Clinic& c) { c.at("CustomResourceDefinition/cohorts.kueue.x-k8s.io")["metadata"].erase("labels"); },
-       "kubectl label"},
+       "kubectl label",
+       [](Clinic& c) {
+         c.at("CustomResourceDefinition/cohorts.kueue.x-k8s.io")["metadata"]["labels"]["app.kubernetes.io/name"] =
+             "muster";
+       }},
       {"definition-old", Severity::kChange,
        [](Clinic& c) {
          for (json& version : c.at("CustomResourceDefinition/clusterqueues.kueue.x-k8s.io")["spec"]["versions"])
            version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"].erase("stopPolicy");
        },
-       "--force-conflicts"},
+       "--force-conflicts",
+       [apply](Clinic& c) {
+         apply(manifests::ManifestSet::kCrds)(c);
+         c.write_bundle();
+       }},
       {"right-missing", Severity::kHarm, [](Clinic& c) { c.facts.lacks = {"patch workloads.kueue.x-k8s.io"}; },
-       "--only rbac"},
-      {"no-leader", Severity::kHarm, [](Clinic& c) { c.objects.erase("Lease/c1f6bfd2.kueue.x-k8s.io"); }, "logs"},
+       "--only rbac", [](Clinic& c) { c.facts.lacks.clear(); }},
+      {"no-leader", Severity::kHarm, [](Clinic& c) { c.objects.erase("Lease/c1f6bfd2.kueue.x-k8s.io"); }, "logs",
+       healthy("Lease/c1f6bfd2.kueue.x-k8s.io")},
       {"lease-of-others", Severity::kBlocker,
-       [](Clinic& c) { c.at("Lease/c1f6bfd2.kueue.x-k8s.io")["spec"]["holderIdentity"] = "kueue_1-2"; }, "adopt"},
+       [](Clinic& c) { c.at("Lease/c1f6bfd2.kueue.x-k8s.io")["spec"]["holderIdentity"] = "kueue_1-2"; }, "adopt",
+       healthy("Lease/c1f6bfd2.kueue.x-k8s.io")},
       {"lease-expired", Severity::kBlocker,
        [](Clinic& c) { c.at("Lease/c1f6bfd2.kueue.x-k8s.io")["spec"]["renewTime"] = "2026-06-01T11:50:00.000000Z"; },
-       "delete lease"},
+       "delete lease", healthy("Lease/c1f6bfd2.kueue.x-k8s.io")},
       {"clock-skew", Severity::kChange,
        [](Clinic& c) { c.at("Lease/c1f6bfd2.kueue.x-k8s.io")["spec"]["renewTime"] = "2026-06-01T12:00:30.000000Z"; },
-       "set the clock"},
-      {"clock-skew", Severity::kChange, [](Clinic& c) { c.facts.now = kNow - 10s; }, "NTP"},
-      {"version-skew", Severity::kChange, [](Clinic& c) { c.facts.version = "0.2.0"; }, "same version"},
+       "set the clock", healthy("Lease/c1f6bfd2.kueue.x-k8s.io")},
+      {"clock-skew", Severity::kChange, [](Clinic& c) { c.facts.now = kNow - 10s; }, "NTP",
+       [](Clinic& c) { c.facts.now = kNow; }},
+      {"version-skew", Severity::kChange, [](Clinic& c) { c.facts.version = "0.2.0"; }, "same version",
+       [](Clinic& c) { c.facts.version = "0.1.0"; }},
       {"version-skew", Severity::kChange,
        [](Clinic& c) {
          json pod = c.at("Pod/muster-a");
@@ -217,36 +274,46 @@ TEST_CASE("doctor: each illness has its severity and a command") {
          pod["spec"]["containers"][0]["image"] = "r/muster@sha256:0";
          c.put(pod);
        },
-       "rollout status"},
-      {"kubernetes-version", Severity::kBlocker, [](Clinic& c) { c.facts.server_minor = 30; }, "upgrade"},
+       "rollout status", [](Clinic& c) { c.objects.erase("Pod/muster-b"); }},
+      {"kubernetes-version", Severity::kBlocker, [](Clinic& c) { c.facts.server_minor = 30; }, "upgrade",
+       [](Clinic& c) { c.facts.server_minor = 36; }},
       {"kueue-there", Severity::kBlocker,
        [](Clinic& c) {
          json hooks = c.at("ValidatingWebhookConfiguration/muster");
          hooks["metadata"]["name"] = "kueue-validating-webhook-configuration";
          c.put(hooks);
        },
-       "kubectl muster adopt"},
-      {"flavor-missing", Severity::kHarm, [](Clinic& c) { c.objects.erase("ResourceFlavor/f"); }, "create flavor f"},
+       "kubectl muster adopt",
+       [](Clinic& c) { c.objects.erase("ValidatingWebhookConfiguration/kueue-validating-webhook-configuration"); }},
+      {"flavor-missing", Severity::kHarm, [](Clinic& c) { c.objects.erase("ResourceFlavor/f"); }, "create flavor f",
+       healthy("ResourceFlavor/f")},
       {"check-missing", Severity::kHarm,
        [](Clinic& c) {
          c.at("ClusterQueue/cq")["spec"]["admissionChecksStrategy"] = {{"admissionChecks", {{{"name", "gone"}}}}};
        },
-       "kubectl edit clusterqueue cq"},
+       "kubectl edit clusterqueue cq", healthy("ClusterQueue/cq")},
       {"clusterqueue-missing", Severity::kHarm, [](Clinic& c) { c.objects.erase("ClusterQueue/cq"); },
-       "create clusterqueue cq"},
+       "create clusterqueue cq", healthy("ClusterQueue/cq")},
       {"localqueue-missing", Severity::kHarm, [](Clinic& c) { c.objects.erase("LocalQueue/lq"); },
-       "create localqueue lq -n a"},
+       "create localqueue lq -n a", healthy("LocalQueue/lq")},
       {"queue-stopped", Severity::kChange, [](Clinic& c) { c.at("ClusterQueue/cq")["spec"]["stopPolicy"] = "Hold"; },
-       "resume clusterqueue cq"},
+       "resume clusterqueue cq", healthy("ClusterQueue/cq")},
       {"queue-stopped", Severity::kChange,
-       [](Clinic& c) { c.at("LocalQueue/lq")["spec"]["stopPolicy"] = "HoldAndDrain"; }, "resume localqueue lq -n a"},
+       [](Clinic& c) { c.at("LocalQueue/lq")["spec"]["stopPolicy"] = "HoldAndDrain"; }, "resume localqueue lq -n a",
+       healthy("LocalQueue/lq")},
       {"deletion-stuck", Severity::kChange,
-       [](Clinic& c) {
-         c.at("ClusterQueue/cq")["metadata"]["deletionTimestamp"] = "2026-06-01T11:00:00Z";
-         c.at("ClusterQueue/cq")["metadata"]["finalizers"] = {"kueue.x-k8s.io/resource-in-use"};
-       },
-       "kubectl get workloads -A"},
+       [](Clinic& c) { c.is_stuck("ClusterQueue/cq", "kueue.x-k8s.io/resource-in-use"); }, "kubectl get workloads -A",
+       healthy("ClusterQueue/cq")},
+      {"deletion-stuck", Severity::kChange,
+       [](Clinic& c) { c.is_stuck("ResourceFlavor/f", "kueue.x-k8s.io/resource-in-use"); },
+       "when no ClusterQueue names it", healthy("ResourceFlavor/f")},
+      {"deletion-stuck", Severity::kChange,
+       [](Clinic& c) { c.is_stuck("Workload/w", "kueue.x-k8s.io/resource-in-use"); },
+       "muster removes the finalizer when the pods have ended", healthy("Workload/w")},
+      {"deletion-stuck", Severity::kChange, [](Clinic& c) { c.is_stuck("LocalQueue/lq", "example.com/theirs"); },
+       "kubectl edit localqueue lq -n a", healthy("LocalQueue/lq")},
   };
+  std::set<std::string> ill;
   for (const Row& row : rows) {
     Clinic clinic;
     row.harm(clinic);
@@ -254,12 +321,19 @@ TEST_CASE("doctor: each illness has its severity and a command") {
     std::string all;
     for (const Finding& finding : findings) all += finding.rule + ": " + finding.remedy + "; ";
     INFO(row.rule << " among " << all);
-    const auto found = std::find_if(findings.begin(), findings.end(), [&](const Finding& finding) {
+    const auto is_of_row = [&](const Finding& finding) {
       return finding.rule == row.rule && finding.severity == row.severity &&
              finding.remedy.find(row.remedy) != std::string::npos;
-    });
-    CHECK(found != findings.end());
+    };
+    CHECK(std::any_of(findings.begin(), findings.end(), is_of_row));
     for (const Finding& finding : findings) CHECK_MESSAGE(commands_are_whole(finding.remedy), finding.remedy);
+    row.follow(clinic);
+    for (const Finding& finding : clinic.examine()) CHECK_MESSAGE(finding.rule != row.rule, finding.problem);
+    ill.insert(row.rule);
+  }
+  // Each rule prints a remedy, so each has a row.
+  for (const char* source : {"doctor.cpp", "doctor_queues.cpp", "doctor_webhooks.cpp"}) {
+    for (const std::string& rule : test::rules_in(source)) CHECK_MESSAGE(ill.contains(rule), rule);
   }
 }
 
