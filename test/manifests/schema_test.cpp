@@ -253,16 +253,15 @@ bool is_structural(const json& error) {
          field.starts_with("metadata.");
 }
 
-// Of int-or-string the original reports each alternative; pod templates and topology requests have no schema here,
-// and the namespace of a manifest is given by whoever applies it.
+// Of int-or-string the original reports each alternative; pod templates have no schema here, and the namespace of a
+// manifest is given by whoever applies it.
 bool is_comparable(const json& error) {
   const std::string detail = error.value("detail", ""), field = error.at("field");
   for (const char* part :
        {"(anyOf)", "(default format)", "must be of type integer: \"number\"", "some validation rules"}) {
     if (detail.find(part) != std::string::npos) return false;
   }
-  for (const char* part :
-       {".template.spec.template.", ".template.spec.containers[", ".topologyRequest.", "metadata.namespace"}) {
+  for (const char* part : {".template.spec.template.", ".template.spec.containers[", "metadata.namespace"}) {
     if (field.find(part) != std::string::npos) return false;
   }
   return true;
