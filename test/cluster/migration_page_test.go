@@ -60,18 +60,18 @@ data:
     leaderElection: {leaderElect: true, resourceName: c1f6bfd2.kueue.x-k8s.io}
     integrations:
       frameworks: [batch/job]
-    # As a file of Kueue 0.17 names them: gates that are locked or gone, that have another name, or that do nothing here.
+    # As a file of Kueue 0.17 names them: later releases have locked seven of them, or have them no more.
     featureGates:
-      DynamicResourceAllocation: false
-      FlavorFungibility: true
       HierarchicalCohorts: true
       LendingLimit: true
+      LocalQueueDefaulting: true
       LocalQueueMetrics: true
       ManagedJobsNamespaceSelectorAlwaysRespected: true
-      MultiKueueRedoAdmissionOnEvictionInWorker: true
+      MultiKueueBatchJobWithManagedBy: true
       ObjectRetentionPolicies: true
       PartialAdmission: true
-      SchedulerTimestampPreemptionBuffer: true
+      PropagateBatchJobLabelsToWorkload: true
+      ReclaimablePods: true
 ---
 apiVersion: v1
 kind: ConfigMap
