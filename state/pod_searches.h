@@ -1,5 +1,5 @@
 // What the API server said of the pods that jobs have left (Verb::kFindPods), and when it is asked again: while there
-// are some after 1 s, then after twice as long each time: up to 8 s while few jobs ask, and up to a minute where hundreds
+// are some after 1 s, then after twice as long each time: up to 8 s while few jobs ask, up to a minute where hundreds
 // do, so that all together ask some five times a second. That there are none counts for a minute.
 //
 // One thread. What is kept ends a few minutes after the last answer.

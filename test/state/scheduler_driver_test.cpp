@@ -315,7 +315,7 @@ TEST_CASE("scheduler driver: whoever leaves before it was admitted in writing is
   }
 }
 
-TEST_CASE("scheduler driver: an admission that was not yet written is decided anew for a Workload that asks otherwise") {
+TEST_CASE("scheduler driver: an admission that is not yet written is decided anew if its Workload asks otherwise") {
   Deciding cluster;
   cluster.put(kClusterQueues, "other", cluster_queue_of({quota_of("f1", {{"cpu", "10"}})}));
   cluster.put(kLocalQueues, "other", {{"spec", {{"clusterQueue", "other"}}}});
