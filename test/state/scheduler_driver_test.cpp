@@ -323,7 +323,9 @@ TEST_CASE("scheduler driver: an admission that is not yet written is decided ane
   cluster.decide();
   REQUIRE(cluster.decision<scheduler::Admitted>("one"));
   SUBCASE("its write is still waiting") {}
-  SUBCASE("its write is under way, and will find a newer version") { cluster.sent("one"); }
+  SUBCASE("its write is under way, and will find a newer version") {
+    cluster.sent("one");
+  }
   cluster.patch_workload("one", {{"spec", {{"queueName", "other"}}}});
   CHECK_FALSE(cluster.decision<scheduler::Admitted>("one"));
   cluster.decide();
