@@ -1,6 +1,10 @@
 #include "test/faults/release_life.h"
 
+#include <map>
+#include <set>
+
 #include "api/codec/json.h"
+#include "api/workload.h"
 #include "simulation/kubelet.h"
 #include "test/faults/life_cluster.h"
 #include "test/simulation/queues.h"
@@ -13,6 +17,7 @@ using namespace muster::simulation;
 using nlohmann::json;
 
 constexpr const char* kHeld = "example.com/held";
+constexpr Duration kLongestLeave = 3min;
 
 // What becomes of a job after a while.
 enum class Way { kHeld, kOrphaned, kLongGrace, kDeadNode, kWorkloadDeleted, kOrphanedJobSet };
@@ -20,7 +25,9 @@ constexpr uint64_t kWays = 6;
 
 class ReleaseLife {
  public:
-  explicit ReleaseLife(const Scene& scene) : scene_(scene), cluster_(scene, two_teams(3)) {}
+  explicit ReleaseLife(const Scene& scene) : scene_(scene), cluster_(scene, two_teams(3)) {
+    cluster_.also_check([this] { return overstays(); });
+  }
 
   Outcome run() {
     for (int i = 0; i < std::max(2, scene_.jobs / 2) && !cluster_.broken(); ++i) {
@@ -70,11 +77,30 @@ class ReleaseLife {
     }
   }
 
+  // A job that nothing but a finalizer holds is stopped when it is evicted, although a leader can be away for a while.
+  std::string overstays() {
+    for (const json& object : cluster_.world().list(kWorkloads)) {
+      const WorkloadPtr workload = read_workload(object);
+      const bool leaves = workload->evicted() && workload->has_quota_reserved() && !workload->finished();
+      if (!leaves || !workload->meta.controller || !held_.contains(workload->meta.controller->name)) {
+        leaving_since_.erase(workload->meta.uid);
+        continue;
+      }
+      const Duration now = cluster_.world().elapsed();
+      if (now - leaving_since_.try_emplace(workload->meta.uid, now).first->second > kLongestLeave)
+        return "Workload " + workload->meta.name + " is evicted, and its job runs on";
+    }
+    return "";
+  }
+
   void leave_behind(Way way, const std::string& name) {
     json made = job(name, "low", 400);
     json& pods = made["spec"]["template"];
     const bool is_set = way == Way::kOrphanedJobSet;
-    if (way == Way::kHeld) made["metadata"]["finalizers"] = {kHeld};
+    if (way == Way::kHeld) {
+      made["metadata"]["finalizers"] = {kHeld};
+      held_.insert(name);
+    }
     if (way == Way::kLongGrace || way == Way::kWorkloadDeleted) {
       pods["spec"]["terminationGracePeriodSeconds"] = 400;
       pods["metadata"]["annotations"][std::string(kStopSeconds)] = "200";
@@ -98,6 +124,8 @@ class ReleaseLife {
 
   const Scene scene_;
   LifeCluster cluster_;
+  std::set<std::string> held_;                     // names of Jobs
+  std::map<std::string, Duration> leaving_since_;  // by the Workload's uid
 };
 
 }  // namespace
