@@ -141,8 +141,9 @@ void QuotaInvariants::check_release(const Workload& workload, const Holding& hel
 void QuotaInvariants::check_pods_gone(const Workload& workload) {
   const std::string_view uid = workload.meta.label(kJobUidLabel);
   if (uid.empty()) return;
-  // What muster was told before the clock was set back still counts.
-  const std::string dead_since = format_rfc3339(to_timestamp(timeline_.latest_wall() - kDeadNode));
+  // What muster was told before the clock was set back still counts; stamps are whole seconds.
+  const TimePoint latest = timeline_.latest_wall() + std::chrono::seconds(1);
+  const std::string dead_since = format_rfc3339(to_timestamp(latest - kDeadNode));
   for (const std::string_view label : {kControllerUidLabel, kJobSetUidLabel}) {
     for (const ObjectPtr& pod : server_.list(kPods, {.labels = std::string(label).append("=").append(uid)})) {
       const ObjectMeta meta = read_meta(*pod);
