@@ -5,6 +5,7 @@
 
 #include "api/codec/json.h"
 #include "api/codec/yaml.h"
+#include "api/meta/names.h"
 
 namespace muster {
 namespace {
@@ -88,9 +89,7 @@ void read_object(const std::string& name, const json& value, JobSetConfiguration
 
 std::string JobSetConfiguration::idle_settings() const {
   if (idle.empty()) return "";
-  std::string names;
-  for (const std::string& path : idle) names += (names.empty() ? "" : ", ") + path;
-  return "of JobSet's Configuration muster reads featureGates only, and not " + names +
+  return "of JobSet's Configuration muster reads featureGates only, and not " + join(idle, ", ") +
          ": Kueue's Configuration has these settings for muster's process";
 }
 

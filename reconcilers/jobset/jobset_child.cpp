@@ -1,6 +1,5 @@
 #include "reconcilers/jobset/jobset_child.h"
 
-#include <cctype>
 #include <initializer_list>
 #include <set>
 #include <utility>
@@ -8,6 +7,7 @@
 #include "api/codec/json.h"
 #include "api/meta/constants.h"
 #include "api/typed_object.h"
+#include "base/ascii.h"
 #include "base/encoding.h"
 #include "jobs/edit.h"
 #include "jobs/jobset/jobset_fields.h"
@@ -98,7 +98,7 @@ class ServicePorts {
     const std::string_view said = string_at(port, {"protocol"});
     const std::string protocol(said.empty() ? "TCP" : said);
     if (!known_.emplace(protocol, *number).second) return;
-    const std::string plain = lower(protocol) + "-" + std::to_string(*number);
+    const std::string plain = in_small_letters(protocol) + "-" + std::to_string(*number);
     const std::string name(string_at(port, {"name"}));
     // Names with such a beginning are kept for ports without one.
     const bool reserved = name.starts_with("tcp-") || name.starts_with("udp-") || name.starts_with("sctp-");
@@ -108,11 +108,6 @@ class ServicePorts {
   json take() { return std::move(ports_); }
 
  private:
-  static std::string lower(std::string text) {
-    for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return text;
-  }
-
   json ports_ = json::array();
   std::set<std::pair<std::string, int64_t>> known_;
   std::set<std::string> names_;

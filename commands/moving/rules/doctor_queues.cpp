@@ -4,6 +4,7 @@
 
 #include "api/codec/json.h"
 #include "api/meta/constants.h"
+#include "api/meta/names.h"
 #include "api/meta/time.h"
 #include "api/workload_conditions.h"
 #include "base/ascii.h"
@@ -92,10 +93,8 @@ void look_at_deletion(const DoctorContext& context, const json& object) {
   const Duration waits = time_between(to_time_point(*since), context.facts.server_now.value_or(context.facts.now));
   if (waits < kLong) return;
   const std::vector<std::string> finalizers = strings_at(object, {"metadata", "finalizers"});
-  std::string names;
-  for (const std::string& each : finalizers) names += (names.empty() ? "" : ", ") + each;
   context.add(Severity::kChange, "deletion-stuck", {object_name(object)},
-              "it was deleted more than 5 minutes ago and has finalizers (" + names + ")",
+              "it was deleted more than 5 minutes ago and has finalizers (" + join(finalizers, ", ") + ")",
               end_of_deletion(object, finalizers));
 }
 

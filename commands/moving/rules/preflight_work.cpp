@@ -5,6 +5,7 @@
 #include "api/codec/json.h"
 #include "api/meta/constants.h"
 #include "api/meta/owner_reference.h"
+#include "api/pods/pod_phase.h"
 #include "api/texts/unmet_requests.h"
 #include "api/typed_object.h"
 #include "api/unqueued_kinds.h"
@@ -70,8 +71,7 @@ void find_ray_autoscaler(const PreflightContext& context, const json& object) {
 }
 
 bool has_ended(const jobs::JobKind& kind, const json& object) {
-  if (&kind == &jobs::plain_pod)
-    return string_at(object, {"status", "phase"}) == "Succeeded" || string_at(object, {"status", "phase"}) == "Failed";
+  if (&kind == &jobs::plain_pod) return pod_has_ended(object);
   const TypedObject job = read_object(kind.type, object);
   return jobs::QueuedJob(kind, job).end().has_value();
 }
