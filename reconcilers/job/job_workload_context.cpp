@@ -45,9 +45,6 @@ void tell_of_owners(const JobContext& context, const jobs::Undecided& undecided,
 
 namespace {
 
-// The Jobs that a JobSet has lost change without an event for it.
-constexpr Duration kOrphansInterval = std::chrono::seconds(5);
-
 Duration grace_of(const PodSpec& spec) {
   constexpr int64_t kDefault = 30, kMost = std::numeric_limits<int32_t>::max();
   const json object = json::parse(spec.text, nullptr, false);
@@ -75,25 +72,35 @@ bool has_pods_of(const JobContext& context, const Job& job) {
   return job.status.terminating > 0 && (!end || context.now.wall < *end);
 }
 
+bool is_jobset(const JobContext& context) {
+  return context.job.type().plural == kJobSets.plural;
+}
+
 // Of a Job it is the Job itself.
 std::vector<const Job*> jobs_of(const JobContext& context) {
   const ObjectMeta& meta = context.job.meta();
-  if (context.job.type().plural == kJobSets.plural)
-    return jobs_of(present_job_of(context.job, context.key(), context.state), context.state);
+  if (is_jobset(context)) return jobs_of(present_job_of(context.job, context.key(), context.state), context.state);
   const Job* job = context.job.type().plural == kJobs.plural ? context.state.job(meta.ns, meta.name) : nullptr;
   return job == nullptr ? std::vector<const Job*>() : std::vector<const Job*>{job};
 }
 
 // By the API server: of a described kind, and of Jobs whose pods end for longer than their template says. A delete can
 // ask for a longer grace period.
-bool has_uncounted_pods(const JobContext& context, Plan& plan) {
+bool has_uncounted_pods(const JobContext& context, const std::vector<const Job*>& jobs, Plan& plan) {
   const jobs::JobKind& kind = context.job.kind();
   if (&kind == &jobs::batch_job || &kind == &jobs::jobset) {
-    const std::vector<const Job*> jobs = jobs_of(context);
     if (std::none_of(jobs.begin(), jobs.end(), [](const Job* job) { return job->status.terminating > 0; }))
       return false;
   }
   return finds_pods(present_job_of(context.job, context.key(), context.state), context, plan);
+}
+
+bool have_pods(const JobContext& context, const std::vector<const Job*>& jobs) {
+  const bool has_parts = is_jobset(context);
+  return std::any_of(jobs.begin(), jobs.end(), [&](const Job* job) {
+    const bool will_stop = has_parts && !job->suspended && !job->meta.deleting && !jobs::end_of(*job);
+    return will_stop || has_pods_of(context, *job);
+  });
 }
 
 }  // namespace
@@ -103,25 +110,20 @@ bool has_pods(const JobContext& context) {
 }
 
 bool jobs_have_pods(const JobContext& context) {
-  const bool has_parts = context.job.type().plural == kJobSets.plural;
-  const std::vector<const Job*> jobs = jobs_of(context);
-  return std::any_of(jobs.begin(), jobs.end(), [&](const Job* job) {
-    const bool will_stop = has_parts && !job->suspended && !job->meta.deleting && !jobs::end_of(*job);
-    return will_stop || has_pods_of(context, *job);
-  });
+  return have_pods(context, jobs_of(context));
 }
 
 bool needs_quota(const JobContext& context, Plan& plan) {
   const std::vector<const Job*> jobs = jobs_of(context);
-  const bool orphans = context.job.type().plural == kJobSets.plural &&
-                       std::any_of(jobs.begin(), jobs.end(), [](const Job* job) { return !job->meta.controller; });
-  if (orphans) plan.wake_at(context.now.wall + kOrphansInterval);
-  return has_pods(context) || has_uncounted_pods(context, plan);
+  const bool lost =
+      is_jobset(context) && std::any_of(jobs.begin(), jobs.end(), [](const Job* job) { return !job->meta.controller; });
+  if (lost) plan.wake_at(context.now.wall + kJobsInterval);
+  return context.job.active() || have_pods(context, jobs) || has_uncounted_pods(context, jobs, plan);
 }
 
 bool has_left_pods(const JobContext& context, Plan& plan) {
-  const bool has_parts = context.job.type().plural == kJobSets.plural;
-  return has_parts ? jobs_have_pods(context) : has_uncounted_pods(context, plan);
+  const std::vector<const Job*> jobs = jobs_of(context);
+  return is_jobset(context) ? have_pods(context, jobs) : has_uncounted_pods(context, jobs, plan);
 }
 
 void wait_for_graces(const JobContext& context, Plan& plan) {

@@ -13,8 +13,6 @@
 namespace muster::reconcilers {
 namespace {
 
-// Its Jobs change without an event for their JobSet's Workload.
-constexpr Duration kJobsInterval = std::chrono::seconds(5);
 constexpr size_t kHashLength = 6;  // "-1a2b3"
 
 // A JobSet can ask for more Jobs than any cluster has.

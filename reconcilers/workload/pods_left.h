@@ -13,6 +13,9 @@
 
 namespace muster::reconcilers {
 
+// Jobs that a JobSet has lost, or that are left of it, change without an event for it or its Workload.
+constexpr Duration kJobsInterval = std::chrono::seconds(5);
+
 struct DeletedJob {
   ObjectKey asker;                      // the key that is reconciled
   const Workload* workload = nullptr;   // one of its

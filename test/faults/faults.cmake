@@ -162,8 +162,9 @@ fault(end-is-not-told reconcilers/job/job_workload.cpp
 
 fault(graces-hold-no-quota reconcilers/job/job_workload_context.cpp
   "pods in their grace period do not count"
-  [[return has_pods(context) || has_uncounted_pods(context, plan);]]
-  [[return FAULT ? context.job.active() : has_pods(context) || has_uncounted_pods(context, plan);]])
+  [[return context.job.active() || have_pods(context, jobs) || has_uncounted_pods(context, jobs, plan);]]
+  [[return FAULT ? context.job.active()
+               : context.job.active() || have_pods(context, jobs) || has_uncounted_pods(context, jobs, plan);]])
 
 fault(deleted-job-gives-back-early reconcilers/workload/pods_left.cpp
   "a job that is deleted gives its quota back while its pods run"
