@@ -24,7 +24,6 @@
 #include "reconcilers/workload/workload_draft.h"
 #include "reconcilers/workload/workload_queues.h"
 #include "scheduler/eligibility.h"
-#include "state/metrics/measurements.h"
 #include "state/scheduler_driver.h"
 #include "state/unsupported.h"
 
@@ -40,8 +39,7 @@ void create(const JobContext& context, Plan& plan) {
   // A namespace in deletion accepts no new objects, and the job is deleted with it.
   const TypedObject* ns = context.state.find(kNamespaces, "", context.job.meta().ns);
   if (ns != nullptr && meta_of(*ns).deleting) return;
-  const std::string name = name_of_workload(context);
-  const ObjectKey key{&kWorkloads, context.job.meta().ns, name};
+  const ObjectKey key{&kWorkloads, context.job.meta().ns, name_of_workload(context)};
   if (const Workload* stranger = context.state.workload(key.ns, key.name)) {
     plan.wake_at(context.now.wall + kTakenInterval);
     plan.events.push_back(context.event(kWarningEvent, "WorkloadNameConflict",
@@ -53,14 +51,7 @@ void create(const JobContext& context, Plan& plan) {
   const auto priority = priority_or_event(context, plan);
   if (!priority) return;
   plan.writes.push_back(
-      {.verb = Verb::kCreate,
-       .target = key,
-       .body = make_workload(context, *priority),
-       .events = {context.event(kNormalEvent, "CreatedWorkload", "Created Workload: " + path_of(key.ns, name))},
-       .measurements = state::creation_of_workload(context.job.type().kind, context.job.meta(), context.queues().rules,
-                                                   context.stamp()),
-       .refusal = context.event(kWarningEvent, "WorkloadCreationFailed",
-                                "Workload " + path_of(key.ns, name) + " cannot be created: ")});
+      creation_of(context, key, make_workload(context, *priority), context.job.type().kind, context.job.meta()));
 }
 
 Step follow_without_workload(const JobContext& context, Plan& plan) {

@@ -9,6 +9,7 @@
 #include "api/workload_conditions.h"
 #include "jobs/admission_gates.h"
 #include "jobs/workload_name.h"
+#include "state/metrics/measurements.h"
 #include "state/unsupported.h"
 
 namespace muster::reconcilers {
@@ -128,6 +129,18 @@ std::string name_of_workload(const JobContext& context) {
   const std::string extra = context.job.elastic(rules) ? std::to_string(meta.generation) : std::string();
   return jobs::workload_name({context.job.type().group, context.job.type().kind, meta.name, meta.uid}, extra,
                              jobs::max_workload_name(rules));
+}
+
+Write creation_of(const JobContext& context, ObjectKey workload, json body, std::string_view kind,
+                  const ObjectMeta& job) {
+  const std::string path = path_of(workload.ns, workload.name);
+  return {
+      .verb = Verb::kCreate,
+      .target = std::move(workload),
+      .body = std::move(body),
+      .events = {context.event(kNormalEvent, "CreatedWorkload", "Created Workload: " + path)},
+      .measurements = state::creation_of_workload(kind, job, context.queues().rules, context.stamp()),
+      .refusal = context.event(kWarningEvent, "WorkloadCreationFailed", "Workload " + path + " cannot be created: ")};
 }
 
 json remake_spec(const JobContext& context, const WorkloadPriority& priority) {

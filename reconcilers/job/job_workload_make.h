@@ -5,6 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "reconcilers/job/job_workload_context.h"
 
@@ -37,6 +38,9 @@ nlohmann::json to_json(const WorkloadPriority& priority);
 std::string name_of_workload(const JobContext& context);
 // The whole object.
 nlohmann::json make_workload(const JobContext& context, const WorkloadPriority& priority);
+// The write that creates this Workload, with its events and measurement. `kind` and `job` are what a user has made.
+Write creation_of(const JobContext& context, ObjectKey workload, nlohmann::json body, std::string_view kind,
+                  const ObjectMeta& job);
 // Its spec as a merge patch of one that is there, whose `active` stays.
 nlohmann::json remake_spec(const JobContext& context, const WorkloadPriority& priority);
 

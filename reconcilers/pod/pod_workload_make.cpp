@@ -7,7 +7,6 @@
 #include "api/workload_conditions.h"
 #include "jobs/prebuilt_workload.h"
 #include "reconcilers/job/job_workload_make.h"
-#include "state/metrics/measurements.h"
 
 namespace muster::reconcilers {
 namespace {
@@ -65,19 +64,11 @@ void create(const PodContext& context, std::string name, json body, Plan& plan) 
                                                 "one of that name"));
     return;
   }
-  const std::string path = path_of(key.ns, key.name);
+  Write write = creation_of(context.job, key, std::move(body), kQueuedPods.kind, context.group.meta);
   // What is wrong with a pod of a ReplicaSet is wrong with each.
-  std::optional<state::Maker> maker;
-  if (const auto& controller = context.group.meta.controller) maker = {controller->uid, "Workloads of pods"};
-  plan.writes.push_back({.verb = Verb::kCreate,
-                         .target = key,
-                         .body = std::move(body),
-                         .events = {context.job.event(kNormalEvent, "CreatedWorkload", "Created Workload: " + path)},
-                         .measurements = state::creation_of_workload(kQueuedPods.kind, context.group.meta,
-                                                                     context.rules(), context.job.stamp()),
-                         .refusal = context.job.event(kWarningEvent, "WorkloadCreationFailed",
-                                                      "Workload " + path + " cannot be created: "),
-                         .maker = std::move(maker)});
+  if (const auto& controller = context.group.meta.controller)
+    write.maker = state::Maker{controller->uid, "Workloads of pods"};
+  plan.writes.push_back(std::move(write));
 }
 
 std::optional<WorkloadPriority> priority_or_wait(const PodContext& context, Plan& plan) {

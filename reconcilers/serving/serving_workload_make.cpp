@@ -6,7 +6,6 @@
 #include "api/codec/json.h"
 #include "api/kinds/serving_types.h"
 #include "api/meta/constants.h"
-#include "state/metrics/measurements.h"
 
 namespace muster::reconcilers {
 namespace {
@@ -88,7 +87,6 @@ std::string gates_of(const ServingContext& context) {
 void make_workload(const ServingContext& context, int32_t group, std::string name, const WorkloadPriority& priority,
                    Plan& plan) {
   const std::string& ns = context.set.meta.ns;
-  const std::string path = path_of(ns, name);
   json metadata = {{"name", name},
                    {"namespace", ns},
                    {"labels", labels_for(context)},
@@ -97,18 +95,14 @@ void make_workload(const ServingContext& context, int32_t group, std::string nam
                    {"ownerReferences", json::array({owner_of(context)})}};
   json spec = spec_of(context, priority);
   for (auto field = spec.begin(); field != spec.end();) field = field->is_null() ? spec.erase(field) : std::next(field);
-  plan.writes.push_back({.verb = Verb::kCreate,
-                         .target = {&kWorkloads, ns, std::move(name)},
-                         .body = {{"apiVersion", kWorkloads.api_version},
-                                  {"kind", kWorkloads.kind},
-                                  {"metadata", std::move(metadata)},
-                                  {"spec", std::move(spec)}},
-                         .events = {context.job.event(kNormalEvent, "CreatedWorkload", "Created Workload: " + path)},
-                         .measurements = state::creation_of_workload(context.job.job.type().kind, context.set.meta,
-                                                                     context.rules(), context.job.stamp()),
-                         .refusal = context.job.event(kWarningEvent, "WorkloadCreationFailed",
-                                                      "Workload " + path + " cannot be created: "),
-                         .maker = state::Maker{context.set.meta.uid, "Workloads"}});
+  json body = {{"apiVersion", kWorkloads.api_version},
+               {"kind", kWorkloads.kind},
+               {"metadata", std::move(metadata)},
+               {"spec", std::move(spec)}};
+  Write write = creation_of(context.job, {&kWorkloads, ns, std::move(name)}, std::move(body),
+                            context.job.job.type().kind, context.set.meta);
+  write.maker = state::Maker{context.set.meta.uid, "Workloads"};
+  plan.writes.push_back(std::move(write));
 }
 
 bool is_ours(const ServingContext& context, const Workload& workload) {
