@@ -70,12 +70,11 @@ std::string Overrun::root_of(const json& job) const {
 }
 
 std::string Overrun::counted_root_of(const json& job) {
-  const std::string uid = read_meta(job).uid, root = root_of(job);
-  if (!root.empty() && root != uid) {
-    const ObjectMeta meta = read_meta(job);
-    part_of_[uid] = {root, {&kJobSets, meta.ns, meta.controller->name}, world_.elapsed()};
-  }
-  const auto part = part_of_.find(uid);
+  const ObjectMeta meta = read_meta(job);
+  const std::string root = root_of(job);
+  if (!root.empty() && root != meta.uid)
+    part_of_[meta.uid] = {root, {&kJobSets, meta.ns, meta.controller->name}, world_.elapsed()};
+  const auto part = part_of_.find(meta.uid);
   if (part == part_of_.end() || world_.elapsed() - part->second.last_seen >= kOverrunGrace) return root;
   // Of a JobSet that is gone or in no queue any more it is a job like any that never was in a queue.
   const ObjectPtr whole = world_.api_server().get(part->second.jobset);

@@ -28,11 +28,14 @@ bool is_part_of_queued(const Review& review, const json& object) {
   return ancestor.ok() && *ancestor;
 }
 
+std::string as_part(const Review& review) {
+  return "this " + review.request.kind + " is part of a job that is queued";
+}
+
 std::optional<std::string> state_of(const Review& review) {
   const json &before = review.request.old_object, &after = review.request.object;
-  const std::string self = "this " + review.request.kind;
-  if (jobs::is_queued_by_itself(review, before)) return self + " is queued";
-  if (is_part_of_queued(review, before)) return self + " is part of a job that is queued";
+  if (jobs::is_queued_by_itself(review, before)) return "this " + review.request.kind + " is queued";
+  if (is_part_of_queued(review, before)) return as_part(review);
   if (is_part_of_queued(review, after)) return "that controller is queued";
   return std::nullopt;
 }
@@ -49,7 +52,7 @@ std::optional<std::string> change_of(const Review& review) {
   if (before && after && same(*before, *after)) return std::nullopt;
   if (after) return state_of(review);
   if (!before || !stays(review, *before) || !is_part_of_queued(review, review.request.old_object)) return std::nullopt;
-  return "this " + review.request.kind + " is part of a job that is queued";
+  return as_part(review);
 }
 
 FieldErrors check(const Review& review) {
