@@ -36,6 +36,21 @@ TEST_CASE("serving sets: the Workload of an older Kueue is adopted, and the set 
   }
 }
 
+// As a user could make it, and have it admitted before the set is there.
+TEST_CASE("serving sets: an older Workload that was admitted with smaller requests starts no pod of the set") {
+  Cluster cluster;
+  json workload = workload_of(2, pod_template_of({{"cpu", "1m"}}), {{"queueName", "q"}});
+  workload["metadata"] = {{"annotations", {{"kueue.x-k8s.io/is-group-workload", "true"}}}};
+  workload["status"] = {{"admission", admission_of(2, {{"cpu", "f1"}}, {{"cpu", "2m"}})},
+                        {"conditions", {condition("QuotaReserved", "R"), condition("Admitted", "R")}}};
+  cluster.put(kWorkloads, "statefulset-srv-31f0d", workload);
+  cluster.put(kStatefulSets, stateful_set_of(2));
+  cluster.put(kQueuedPods, pod_of(0));
+  cluster.settle_all();
+  CHECK(cluster.waits("srv-0"));
+  CHECK(cluster.count_events("FailedToStart") > 0);
+}
+
 // Some releases of Kueue wrote the uid into the name and not into the label.
 TEST_CASE("serving sets: a Workload of the right name without a mark is adopted") {
   Cluster cluster;
