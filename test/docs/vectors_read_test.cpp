@@ -29,11 +29,11 @@ const RecordedSet kSets[] = {
     // It says less than the round trip, which is compared.
     {"conversion", {"api/conversion/conversion_test.cpp"}, {"lossless"}},
     {"job_kinds",
-     {"reconcilers/job/job_vectors.h", "validators/webhook_vectors.h"},
+     {"reconcilers/job/job_pass_vectors.h", "reconcilers/job/job_vectors.h", "validators/webhook_vectors.h"},
      // Slices of elastic jobs.
      {"customAnnotations"}},
     {"job_webhook", {"validators/webhook_vectors.h"}},
-    {"job_workload", {"reconcilers/job/job_vectors.h"}},
+    {"job_workload", {"reconcilers/job/job_pass_vectors.h", "reconcilers/job/job_vectors.h"}},
     {"jobset_webhook", {"validators/jobset_vectors_test.cpp", "manifests/schema_test.cpp", "manifests/crd_test.cpp"}},
     {"pending_positions", {"explain/pending_workloads_vectors_test.cpp"}},
     {"pod_groups",

@@ -1,14 +1,11 @@
 #include "state/scheduler_driver.h"
-#include "scheduler/eligibility.h"
 
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "api/texts/unmet_requests.h"
-#include "reconcilers/workload/admission.h"
-#include "test/support/queue_objects.h"
-#include "test/support/reconciled_cluster.h"
+#include "test/state/deciding_cluster.h"
 
 namespace scheduler_driver_test {
 
@@ -16,54 +13,8 @@ using namespace muster;
 using namespace muster::state;
 using namespace muster::test;
 
-namespace {
-
-// One ClusterQueue of 10 cpu in which higher priority evicts; Workloads of any size.
-class Deciding : public ReconciledCluster {
- public:
-  explicit Deciding(ReconcilerSettings given = {})
-      : ReconciledCluster({&reconcilers::admission_reconciler}, std::move(given)) {
-    put(kResourceFlavors, "f1", json::object());
-    put(kClusterQueues, "cq",
-        cluster_queue_of({quota_of("f1", {{"cpu", "10"}})},
-                         {{"preemption", {{"withinClusterQueue", "LowerPriority"}}}}));
-    put(kLocalQueues, "lq", {{"spec", {{"clusterQueue", "cq"}}}});
-  }
-
-  void put_workload(const std::string& name, const char* cpu, int priority) {
-    put(kWorkloads, name, workload_of(1, pod_template_of({{"cpu", cpu}}), {{"priority", priority}}));
-  }
-  void patch_workload(const std::string& name, const json& patch) { this->patch(kWorkloads, name, patch); }
-
-  // The names about which there is something to write now.
-  Texts decide() {
-    std::vector<ObjectKey> keys;
-    decisions.decide(now(), SIZE_MAX, keys);
-    Texts names;
-    for (const ObjectKey& key : keys) names.push_back(key.name);
-    return names;
-  }
-  template <class T>
-  const T* decision(const std::string& name) const {
-    const PendingDecision* decision = decisions.pending_decision_on("team-a", name);
-    return decision == nullptr ? nullptr : std::get_if<T>(decision);
-  }
-  reconcilers::Plan plan_of(const std::string& name) const { return reconcile(key(kWorkloads, name)); }
-  void sent(const std::string& name) { decisions.sent(key(kWorkloads, name), now()); }
-  // What the reconciler wants to write is written.
-  void write(const std::string& name) {
-    sent(name);
-    REQUIRE(step(key(kWorkloads, name)) == Texts{"status workloads/" + name});
-  }
-  bool waits(const std::string& name) const {
-    return scheduler::position_of(decisions.scheduler().state(), "team-a", name) != scheduler::QueuePosition::kNowhere;
-  }
-};
-
-}  // namespace
-
 TEST_CASE("scheduler driver: one that nobody has seen is withdrawn without a write") {
-  Deciding cluster;
+  DecidingCluster cluster;
   cluster.put_workload("low", "8", 1);
   CHECK(cluster.decide() == Texts{"low"});
   REQUIRE(cluster.decision<scheduler::Admitted>("low"));
@@ -80,100 +31,8 @@ TEST_CASE("scheduler driver: one that nobody has seen is withdrawn without a wri
   CHECK(cluster.decision<scheduler::Admitted>("low"));
 }
 
-TEST_CASE("scheduler driver: containers count where the pod as a whole claims to ask for less") {
-  Deciding cluster;
-  const json container = {{"name", "c"}, {"resources", {{"requests", {{"cpu", "11"}}}}}};
-  for (const auto& [name, cpu] : {std::pair("less", "1m"), std::pair("more", "12")}) {
-    const json pod = {{"resources", {{"requests", {{"cpu", cpu}}}}}, {"containers", {container}}};
-    cluster.put(kWorkloads, name, workload_of(1, {{"spec", pod}}));
-    cluster.decide();
-    CHECK_FALSE(cluster.decision<scheduler::Admitted>(name));
-    CHECK(cluster.decision<Inadmissible>(name));
-  }
-}
-
-TEST_CASE("scheduler driver: a changed RuntimeClass or LimitRange counts for the Workloads that wait") {
-  Deciding cluster;
-  const auto admitted = [&](const char* name) {
-    cluster.decide();
-    return cluster.decision<scheduler::Admitted>(name) != nullptr;
-  };
-  const auto overhead = [](const char* cpu) { return json{{"overhead", {{"podFixed", {{"cpu", cpu}}}}}}; };
-  const json container = {{"name", "c"}, {"resources", {{"requests", {{"cpu", "2"}}}}}};
-  cluster.put(kRuntimeClasses, "kata", overhead("9"));
-  cluster.put(kWorkloads, "kata",
-              workload_of(1, {{"spec", {{"runtimeClassName", "kata"}, {"containers", {container}}}}}));
-  CHECK_FALSE(admitted("kata"));
-  cluster.put(kRuntimeClasses, "other", overhead("1"));
-  CHECK_FALSE(admitted("kata"));
-  cluster.put(kRuntimeClasses, "kata", overhead("1"));
-  CHECK(admitted("kata"));
-  cluster.remove(kWorkloads, "kata");
-
-  const auto range = [](const char* cpu) {
-    return json{{"spec", {{"limits", {{{"type", "Container"}, {"defaultRequest", {{"cpu", cpu}}}}}}}}};
-  };
-  cluster.put(kLimitRanges, "range", range("11"));
-  cluster.put(kWorkloads, "bare", workload_of(1, {{"spec", {{"containers", {{{"name", "c"}}}}}}}));
-  CHECK_FALSE(admitted("bare"));
-  cluster.put(kLimitRanges, "range", range("10"));
-  CHECK(admitted("bare"));
-}
-
-TEST_CASE("scheduler driver: a user who requests thousands of resources takes no memory for their names") {
-  Deciding cluster;
-  const auto put = [&](const std::string& name, const json& requests) {
-    cluster.put(kWorkloads, name, workload_of(1, pod_template_of(requests)));
-  };
-  for (int i = 0; i < 2; ++i) {
-    json requests;
-    for (int resource = 0; resource < 5000; ++resource)
-      requests["example.com/" + std::to_string(i) + "-" + std::to_string(resource)] = "1";
-    put("many" + std::to_string(i), requests);
-  }
-  put("honest", {{"example.com/gpu", "1"}});
-  cluster.decide();
-  const auto* refused = cluster.decision<Inadmissible>("honest");
-  REQUIRE(refused != nullptr);
-  CHECK(refused->message ==
-        "couldn't assign flavors to pod set main: resource (one of thousands that no ClusterQueue has) unavailable in "
-        "ClusterQueue");
-  CHECK(cluster.decisions.scheduler().state().names.resource_count() <= scheduler::QuotaIdTable::kMostResources + 1);
-  // When a ClusterQueue gets quota for it, it is this resource again.
-  cluster.put(kClusterQueues, "cq",
-              {{"spec",
-                {{"namespaceSelector", json::object()},
-                 {"resourceGroups",
-                  {{{"coveredResources", {"cpu"}},
-                    {"flavors", {{{"name", "f1"}, {"resources", {{{"name", "cpu"}, {"nominalQuota", "10"}}}}}}}},
-                   {{"coveredResources", {"example.com/gpu"}},
-                    {"flavors",
-                     {{{"name", "f1"}, {"resources", {{{"name", "example.com/gpu"}, {"nominalQuota", "1"}}}}}}}}}}}}});
-  cluster.decide();
-  CHECK(cluster.decision<scheduler::Admitted>("honest"));
-}
-
-TEST_CASE("scheduler driver: devices that pods claim are not counted so such Workloads wait") {
-  json claims = pod_template_of({{"cpu", "1"}});
-  claims["spec"]["resourceClaims"] = {{{"name", "gpu"}, {"resourceClaimTemplateName", "gpu"}}};
-  Deciding deciding;
-  deciding.put(kWorkloads, "claims", workload_of(1, claims));
-  deciding.decide();
-  const auto* refused = deciding.decision<Inadmissible>("claims");
-  REQUIRE(refused != nullptr);
-  CHECK(refused->reason == "Misconfigured");
-  CHECK(refused->message == kClaimsDevices);
-  // As in Kueue, where this gate is off.
-  ReconcilerSettings settings;
-  settings.queues.rules.feature_gates = {{"KueueDRARejectWorkloadsWhenDRADisabled", false}};
-  Deciding counting_nothing(settings);
-  counting_nothing.put(kWorkloads, "claims", workload_of(1, claims));
-  counting_nothing.decide();
-  CHECK(counting_nothing.decision<scheduler::Admitted>("claims") != nullptr);
-}
-
 TEST_CASE("scheduler driver: one that is being written is evicted after it") {
-  Deciding cluster;
+  DecidingCluster cluster;
   cluster.put_workload("low", "8", 1);
   cluster.decide();
   cluster.sent("low");
@@ -199,7 +58,7 @@ TEST_CASE("scheduler driver: one that is being written is evicted after it") {
 TEST_CASE(
     "scheduler driver: a refusal says what was asked for, and an admission takes that back, without writes of their "
     "own") {
-  Deciding cluster;
+  DecidingCluster cluster;
   cluster.put_workload("large", "11", 1);
   cluster.decide();
   REQUIRE(cluster.decision<Inadmissible>("large"));
@@ -220,7 +79,7 @@ TEST_CASE(
 }
 
 TEST_CASE("scheduler driver: an eviction is told of the victim and of the Workload that gets the room") {
-  Deciding cluster;
+  DecidingCluster cluster;
   cluster.put_workload("low", "8", 1);
   cluster.decide();
   cluster.write("low");
@@ -240,7 +99,7 @@ TEST_CASE("scheduler driver: an eviction is told of the victim and of the Worklo
 }
 
 TEST_CASE("scheduler driver: an event names no victim of another namespace") {
-  Deciding cluster;
+  DecidingCluster cluster;
   cluster.put_workload("low", "8", 1);
   cluster.decide();
   cluster.write("low");
@@ -265,7 +124,7 @@ TEST_CASE("scheduler driver: an event names no victim of another namespace") {
 }
 
 TEST_CASE("scheduler driver: only writes of Workloads are about its decisions, whatever the name") {
-  Deciding cluster;
+  DecidingCluster cluster;
   cluster.put_workload("low", "8", 1);
   cluster.decide();
   const ObjectKey namesake{&kJobSets, "team-a", "low"}, workload{&kWorkloads, "team-a", "low"};
@@ -283,7 +142,7 @@ TEST_CASE("scheduler driver: only writes of Workloads are about its decisions, w
 }
 
 TEST_CASE("scheduler driver: one that the API server refused is decided anew although it was to be evicted") {
-  Deciding cluster;
+  DecidingCluster cluster;
   cluster.put_workload("low", "8", 1);
   cluster.decide();
   cluster.sent("low");
@@ -304,7 +163,7 @@ TEST_CASE("scheduler driver: whoever leaves before it was admitted in writing is
   };
   for (const auto& row : rows) {
     INFO(row.first);
-    Deciding cluster;
+    DecidingCluster cluster;
     cluster.put_workload("one", "8", 1);
     cluster.decide();
     cluster.patch_workload("one", row.second);
@@ -316,7 +175,7 @@ TEST_CASE("scheduler driver: whoever leaves before it was admitted in writing is
 }
 
 TEST_CASE("scheduler driver: an admission that is not yet written is decided anew if its Workload asks otherwise") {
-  Deciding cluster;
+  DecidingCluster cluster;
   cluster.put(kClusterQueues, "other", cluster_queue_of({quota_of("f1", {{"cpu", "10"}})}));
   cluster.put(kLocalQueues, "other", {{"spec", {{"clusterQueue", "other"}}}});
   cluster.put_workload("one", "8", 1);
@@ -339,7 +198,7 @@ TEST_CASE("scheduler driver: an admission that is not yet written is decided ane
 }
 
 TEST_CASE("scheduler driver: a check of the flavor that was chosen is asked before the Workload is admitted") {
-  Deciding cluster;
+  DecidingCluster cluster;
   cluster.put(kResourceFlavors, "f2", json::object());
   cluster.put(kAdmissionChecks, "c", {{"status", {{"conditions", {{{"type", "Active"}, {"status", "True"}}}}}}});
   cluster.put(
@@ -361,7 +220,7 @@ TEST_CASE("scheduler driver: a check of the flavor that was chosen is asked befo
 }
 
 TEST_CASE("scheduler driver: a refusal is dropped when the queue of its Workload stops") {
-  Deciding cluster;
+  DecidingCluster cluster;
   cluster.put_workload("big", "11", 1);
   cluster.decide();
   REQUIRE(cluster.decision<Inadmissible>("big"));
@@ -380,7 +239,7 @@ TEST_CASE("scheduler driver: a refusal is dropped when the queue of its Workload
 TEST_CASE("scheduler driver: how long a Workload was admitted is told by the clock that nobody sets") {
   using std::chrono::hours;
   using std::chrono::seconds;
-  Deciding cluster;
+  DecidingCluster cluster;
   cluster.put_workload("one", "8", 1);
   cluster.decide();
   cluster.write("one");
