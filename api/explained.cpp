@@ -112,6 +112,7 @@ json to_json(const ExplainReply& explained) {
   made["others"] = to_array(explained.others, [](const ExplainedOthers& others) { return to_json(others); });
   made["timeline"] = to_array(explained.timeline, [](const ExplainedMoment& moment) { return to_json(moment); });
   if (explained.tries) made["tries"] = to_json(*explained.tries);
+  if (!explained.alarm.empty()) made["alarm"] = explained.alarm;
   return made;
 }
 
@@ -125,6 +126,7 @@ Result<ExplainReply> read_explained(const json& object) {
   read.name = string_at(object, {"object", "name"});
   read.found = bool_at(object, {"found"});
   read.at = time_at(object, {"at"});
+  read.alarm = string_at(object, {"alarm"});
   read.reason = string_at(object, {"reason"});
   read.headline = string_at(object, {"headline"});
   read.because = strings_at(object, {"because"});

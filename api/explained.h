@@ -81,6 +81,7 @@ struct ExplainReply {
   bool found = true;           // there is such an object
   Timestamp at;                // when it was asked
 
+  std::string alarm;                 // a sentence above all others: muster is down; empty: it is at work
   std::string reason;                // one token
   std::string headline;              // a sentence
   std::vector<std::string> because;  // sentences

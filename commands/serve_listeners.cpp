@@ -101,7 +101,8 @@ Outcome<> ServeProcess::start_serving() {
   if (cluster_) {
     authorizer_ = std::make_unique<kube::Authorizer>(cluster_->review_api(), clock_, "", ending_.get_token());
     explain_authorizer_ = std::make_unique<kube::Authorizer>(
-        cluster_->review_api(), clock_, std::string(manifests::kExplainAudience), ending_.get_token());
+        cluster_->review_api(), clock_, std::string(manifests::kExplainAudience), ending_.get_token(),
+        std::make_unique<kube::ReaderSessions>(cluster_->review_api(), clock_, namespace_));
     if (flags_.start_estimates) starts_ = runtime::make_start_recorder([this] { return deciding(); }, clock_);
   }
   const std::optional<server::Lister> lists = lister();
@@ -160,13 +161,14 @@ std::optional<server::Explainer> ServeProcess::explainer() {
         return runtime::reconciler_settings_of(settings_, native_jobsets_, namespace_);
       },
       [this] { return cluster_->metrics().watch_ages()->notes(); }, [this] { return start_estimates(); },
-      [this](const ObjectKey& key) { return history_.of(key); }, clock_);
+      [this](const ObjectKey& key) { return history_.of(key); }, [this] { return leadership_->alarm(); }, clock_);
 }
 
 std::optional<server::Lister> ServeProcess::lister() {
   if (!cluster_) return std::nullopt;
   return runtime::make_lister(
-      *explain_authorizer_, [this] { return deciding(); }, clock_, [this] { return start_estimates(); });
+      *explain_authorizer_, [this] { return deciding(); }, clock_, [this] { return start_estimates(); },
+      [this] { return leadership_->alarm(); });
 }
 
 // Behind a proxy with login, the tokens are the tokens of the API server itself; tokens for muster alone are

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "api/codec/json.h"
+#include "api/meta/reader_session.h"
 #include "base/encoding.h"
 
 namespace muster::kube {
@@ -68,19 +69,25 @@ Result<Authorizer::User, StatusError> Authorizer::user_of(const std::string& tok
     const MutexLock lock(mutex_);
     if (auto known = recall(users_, digest, clock_.now().monotonic)) return std::move(*known);
   }
+  const auto found = look_up(token, stop);
+  if (!found) return fail_with(found.error());
+  const User user = found->is_null() ? "" : to_text(*found);
+  const MutexLock lock(mutex_);
+  if (users_.size() >= kMaxRemembered) users_.clear();
+  users_.insert_or_assign(digest, Remembered<User>{user, clock_.now().monotonic + kRememberToken});
+  return user;
+}
+
+KubeApi::Answer Authorizer::look_up(const std::string& token, std::stop_token stop) {
+  if (is_reader_session_token(token)) return sessions_ ? sessions_->user_of(token, stop) : json();
   json spec = {{"token", token}};
   if (!audience_.empty()) spec["audiences"] = {audience_};
   const auto answer = api_.send(
       review("/apis/authentication.k8s.io/v1/tokenreviews", "TokenReview", "authentication.k8s.io/v1", std::move(spec)),
       stop);
-  if (!answer.ok()) return fail_with(answer.error());
-  User user;
-  if (bool_at(*answer, {"status", "authenticated"}) && is_for_audience(*answer))
-    user = to_text(object_at(*answer, {"status", "user"}));
-  const MutexLock lock(mutex_);
-  if (users_.size() >= kMaxRemembered) users_.clear();
-  users_.insert_or_assign(digest, Remembered<User>{user, clock_.now().monotonic + kRememberToken});
-  return user;
+  if (!answer) return answer;
+  const bool known = bool_at(*answer, {"status", "authenticated"}) && is_for_audience(*answer);
+  return known ? object_at(*answer, {"status", "user"}) : json();
 }
 
 // An authenticator without support for audiences answers without audiences; this proves no audience.

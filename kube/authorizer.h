@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <stop_token>
 #include <string>
@@ -13,6 +14,7 @@
 #include "base/mutex.h"
 #include "base/result.h"
 #include "kube/api.h"
+#include "kube/reader_sessions.h"
 
 namespace muster::kube {
 
@@ -45,10 +47,15 @@ class Authorizer {
   //
   // With an audience, only tokens for this audience are valid: a stolen token has no use
   // elsewhere, and tokens for the API server are refused. Without an audience, tokens for
-  // the API server are valid. `ending` ends running requests of callers without their own
-  // stop.
-  Authorizer(KubeApi& api, const Clock& clock, std::string audience = {}, std::stop_token ending = {})
-      : api_(api), clock_(clock), audience_(std::move(audience)), ending_(std::move(ending)) {}
+  // the API server are valid. With `sessions`, tokens of ReaderSessions are valid too. `ending` ends running requests
+  // of callers without their own stop.
+  Authorizer(KubeApi& api, const Clock& clock, std::string audience = {}, std::stop_token ending = {},
+             std::unique_ptr<ReaderSessions> sessions = {})
+      : api_(api),
+        clock_(clock),
+        audience_(std::move(audience)),
+        ending_(std::move(ending)),
+        sessions_(std::move(sessions)) {}
 
   // Blocks for two requests when nothing is cached. An error means that the API server gave no answer: refuse the
   // request, but with 500 and not 403.
@@ -67,10 +74,12 @@ class Authorizer {
     V value;
     MonotonicTime until;
   };
-  // The user from TokenReview, as text; empty: no user.
+  // A UserInfo as text; empty: no user.
   using User = std::string;
 
   bool is_for_audience(const nlohmann::json& review) const;
+  // By TokenReview or by its session; null: no user.
+  KubeApi::Answer look_up(const std::string& token, std::stop_token stop);
   Result<User, StatusError> user_of(const std::string& token, std::stop_token stop) EXCLUDES(mutex_);
   Result<bool, StatusError> allowed(const User& user, const AccessQuestion& question, std::stop_token stop)
       EXCLUDES(mutex_);
@@ -79,6 +88,7 @@ class Authorizer {
   const Clock& clock_;
   const std::string audience_;
   const std::stop_token ending_;
+  const std::unique_ptr<ReaderSessions> sessions_;  // null: there are none
 
   Mutex mutex_;
   std::map<std::string, Remembered<User>> users_ GUARDED_BY(mutex_);       // by SHA-256 of the token

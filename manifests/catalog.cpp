@@ -13,6 +13,7 @@
 #include "manifests/in_place_agents.h"
 #include "manifests/lean_workloads.h"
 #include "manifests/own_account.h"
+#include "manifests/reader_sessions.h"
 #include "manifests/user_roles.h"
 
 namespace muster::manifests {
@@ -61,10 +62,11 @@ Documents read_all(std::initializer_list<std::string_view> paths) {
   return all;
 }
 
-// The kinds of Kueue's core API, whose definitions are muster's.
-Documents queue_definitions() {
+// The kinds of Kueue's core API, whose definitions are muster's, and muster's own.
+Documents own_definitions() {
   return read_all({"crds/admissioncheck.yaml", "crds/clusterqueue.yaml", "crds/cohort.yaml", "crds/localqueue.yaml",
-                   "crds/resourceflavor.yaml", "crds/workload.yaml", "crds/workloadpriorityclass.yaml"});
+                   "crds/readersession.yaml", "crds/resourceflavor.yaml", "crds/workload.yaml",
+                   "crds/workloadpriorityclass.yaml"});
 }
 
 Documents samples(const ManifestOptions& options) {
@@ -150,6 +152,7 @@ Documents policies(const ManifestOptions& options) {
       unqueued_kinds_policy(options.registration.own_namespace, options.unqueued_kinds, options.external_frameworks);
   for (json& document : in_place_agent_policy()) all.push_back(std::move(document));
   for (json& document : own_account_policy(options.registration.own_namespace)) all.push_back(std::move(document));
+  for (json& document : reader_session_policy()) all.push_back(std::move(document));
   return all;
 }
 
@@ -178,7 +181,7 @@ Result<ManifestSet> parse_manifest_set(std::string_view text) {
 Documents manifests(ManifestSet set, const ManifestOptions& options) {
   switch (set) {
     case ManifestSet::kCrds: {
-      Documents definitions = queue_definitions();
+      Documents definitions = own_definitions();
       for (json& document : read_embedded("crds/jobset.yaml")) definitions.push_back(std::move(document));
       return fitted(std::move(definitions), options);
     }
@@ -207,7 +210,7 @@ Documents manifests(ManifestSet set, const ManifestOptions& options) {
   // is asked of muster before it has been told to start. An APIService without an answer holds up the deletion of
   // namespaces until muster is there.
   Documents all = deployment(options);
-  Documents before = fitted(queue_definitions(), options);
+  Documents before = fitted(own_definitions(), options);
   for (json& document : rights(options)) before.push_back(std::move(document));
   all.insert(all.begin() + 1, before.begin(), before.end());
   for (json& document : policies(options)) all.push_back(std::move(document));

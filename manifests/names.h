@@ -42,6 +42,11 @@ inline constexpr std::string_view kExplainAudience = "muster.batch/explain";
 // The service account of a namespace in whose name persons ask.
 inline constexpr std::string_view kExplainAccountName = "muster-explain";
 inline constexpr std::string_view kExplainViewerRoleName = "muster-explain-viewer";
+// Binds this Role to everybody whom the API server knows: who asks is a question of the request.
+inline constexpr std::string_view kReadersBindingName = "muster-readers";
+inline constexpr std::string_view kEverybodyGroup = "system:authenticated";
+// ValidatingAdmissionPolicy and its binding.
+inline constexpr std::string_view kReaderSessionPolicyName = "muster-reader-sessions";
 
 // The CustomResourceDefinition of JobSets, whoever installed it.
 inline constexpr std::string_view kJobSetDefinitionName = "jobsets.jobset.x-k8s.io";

@@ -6,6 +6,7 @@
 
 #include "api/codec/json.h"
 #include "api/kinds/kind_description.h"
+#include "api/meta/reader_session.h"
 #include "api/watched_kinds.h"
 #include "jobs/job_kind.h"
 #include "manifests/api_services.h"
@@ -152,6 +153,9 @@ json cluster_rules(const RightsOptions& options) {
   }
   rules.push_back(rule({"authentication.k8s.io"}, {"tokenreviews"}, {"create"}));
   rules.push_back(rule({"authorization.k8s.io"}, {"subjectaccessreviews"}, {"create"}));
+  // Who asks? Sessions whose client died are deleted.
+  rules.push_back(
+      rule({std::string(kReaderSessions.group)}, {std::string(kReaderSessions.plural)}, {"get", "list", "delete"}));
   return rules;
 }
 
@@ -170,9 +174,27 @@ json lease_rules(const RightsOptions& options) {
           rule({"coordination.k8s.io"}, {"leases"}, {"create"})};
 }
 
-// The certificates' Secret, the own Pod, and the Lease where that is here.
+// The API server's proxy to the one Service, by port name as `muster explain` spells it, and whether a replica leads.
+// What may be read of muster is asked of the API server for every request. `lease`: empty: it is elsewhere.
+json explain_viewer(std::string_view own_namespace, const std::string& lease) {
+  json viewer = object(std::string(kRbacApi) + "/v1", "Role", kExplainViewerRoleName, own_namespace);
+  viewer["rules"] = {rule({""}, {"services/proxy"}, {"get"},
+                          {"https:" + std::string(kMetricsServiceName) + ":" + std::string(kMetricsPortName)})};
+  if (!lease.empty()) viewer["rules"].push_back(rule({"coordination.k8s.io"}, {"leases"}, {"get"}, {lease}));
+  return viewer;
+}
+
+json everybody_binding(std::string_view own_namespace) {
+  json made = binding(own_namespace, kExplainViewerRoleName, own_namespace, kReadersBindingName);
+  made["subjects"] = json::array({{{"apiGroup", kRbacApi}, {"kind", "Group"}, {"name", kEverybodyGroup}}});
+  return made;
+}
+
+// The certificates' Secret, the own Pod, the dry-run ReaderSession that the policy must refuse, and the Lease where
+// that is here.
 json own_namespace_rules(const RightsOptions& options, bool with_lease) {
-  json rules = json::array({rule({""}, {"pods"}, {"get"})});
+  json rules = json::array({rule({""}, {"pods"}, {"get"}), rule({std::string(kReaderSessions.group)},
+                                                                {std::string(kReaderSessions.plural)}, {"create"})});
   if (!options.secret.empty()) {
     rules.push_back(rule({""}, {"secrets"}, {"get", "update"}, {options.secret}));
     rules.push_back(rule({""}, {"secrets"}, {"create"}));
@@ -208,17 +230,13 @@ RightsOptions rights_for(const LoadedConfiguration& configuration) {
 std::vector<json> rbac_objects(std::string_view own_namespace, const RightsOptions& options) {
   const std::string version = std::string(kRbacApi) + "/v1";
   const bool lease_elsewhere = !options.lease_namespace.empty() && options.lease_namespace != own_namespace;
+  const bool lease_here = !options.lease.empty() && !lease_elsewhere;
   json cluster_role = object(version, "ClusterRole", kServiceAccountName);
   cluster_role["rules"] = cluster_rules(options);
   json role = object(version, "Role", kServiceAccountName, own_namespace);
-  role["rules"] = own_namespace_rules(options, !options.lease.empty() && !lease_elsewhere);
+  role["rules"] = own_namespace_rules(options, lease_here);
   json reader = object(version, "ClusterRole", kMetricsReaderRoleName);
   reader["rules"] = json::array({{{"nonResourceURLs", {"/metrics"}}, {"verbs", {"get"}}}});
-  // The API server's proxy to the one Service, by port name as `muster explain` spells it.
-  // What may be read there is asked of the API server for every request.
-  json viewer = object(version, "Role", kExplainViewerRoleName, own_namespace);
-  viewer["rules"] = {rule({""}, {"services/proxy"}, {"get"},
-                          {"https:" + std::string(kMetricsServiceName) + ":" + std::string(kMetricsPortName)})};
   std::vector<json> objects = {
       object("v1", "ServiceAccount", kServiceAccountName, own_namespace), std::move(cluster_role),
       binding(own_namespace, kServiceAccountName), std::move(role),
@@ -226,7 +244,7 @@ std::vector<json> rbac_objects(std::string_view own_namespace, const RightsOptio
       // In its name `muster sysdump` reads the metrics: of those who can create its tokens.
       object("v1", "ServiceAccount", kExplainAccountName, own_namespace),
       binding(own_namespace, kMetricsReaderRoleName, {}, kExplainMetricsBindingName, kExplainAccountName),
-      std::move(viewer)};
+      explain_viewer(own_namespace, lease_here ? options.lease : ""), everybody_binding(own_namespace)};
   if (!options.lease.empty() && lease_elsewhere) {
     json lease = object(version, "Role", kLeaseRoleName, options.lease_namespace);
     lease["rules"] = lease_rules(options);

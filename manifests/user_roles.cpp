@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "api/kinds/kind_description.h"
+#include "api/meta/reader_session.h"
 #include "api/meta/resource_type.h"
 #include "base/ascii.h"
 #include "manifests/names.h"
@@ -78,6 +79,17 @@ json pending_viewer(std::string_view queues, const std::string& name, bool for_u
   return made;
 }
 
+// Asks muster in the own name. What is answered is a question of the rights on the objects.
+json reader() {
+  json made = role("reader");
+  json& labels = made["metadata"]["labels"];
+  for (const std::string_view label : {kBatchAdmin, kBatchUser, kView}) labels[label] = "true";
+  made["rules"] = {{{"apiGroups", {kReaderSessions.group}},
+                    {"resources", {kReaderSessions.plural}},
+                    {"verbs", {"create", "delete"}}}};
+  return made;
+}
+
 // For a RoleBinding in the namespace of JobSets that restart in place; an admission policy narrows it
 // (in_place_agents.h).
 json in_place_agent() {
@@ -123,6 +135,7 @@ std::vector<json> user_roles() {
   add_queued_kinds(roles);
   roles.push_back(pending_viewer("clusterqueues", "cq", false));
   roles.push_back(pending_viewer("localqueues", "lq", true));
+  roles.push_back(reader());
   roles.push_back(in_place_agent());
   return roles;
 }

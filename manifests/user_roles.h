@@ -5,6 +5,7 @@
 //                                                integration is turned on and its definition there or not
 //   muster-batch-admin   everything of queues and jobs; bind it with a ClusterRoleBinding
 //   muster-in-place-restart-agent   for the agents in the pods of JobSets that restart in place; bind it in a namespace
+//   muster-reader        asks muster in the own name (ReaderSessions); part of both and of view
 //   muster-batch-user    creates jobs and reads queues and Workloads; bind it in a namespace
 //
 // What a user of a namespace needs is aggregated to Kubernetes' own roles view and edit (and by these to admin). Nobody

@@ -58,13 +58,14 @@ server::Explainer make_explainer(kube::Authorizer& authorizer, std::function<Eng
                                  std::function<std::vector<std::string>()> notes,
                                  std::function<std::shared_ptr<const StartEstimates>()> starts,
                                  std::function<std::vector<ExplainedMoment>(const ObjectKey& key)> history,
-                                 const Clock& clock) {
+                                 std::function<std::string()> alarm, const Clock& clock) {
   server::Explainer explainer;
   explainer.authorize = [&authorizer](std::string_view token, std::string_view verb, const ObjectKey& object) {
     return decide_access(authorizer, token, question_of(verb, object));
   };
   explainer.ask = [loop = std::move(loop), settings = std::move(settings), notes = std::move(notes),
-                   starts = std::move(starts), history = std::move(history), &clock](const ObjectKey& key) {
+                   starts = std::move(starts), history = std::move(history), alarm = std::move(alarm),
+                   &clock](const ObjectKey& key) {
     std::optional<ExplainReply> explained;
     EngineLoop* deciding = loop();
     if (deciding == nullptr) return explained;
@@ -77,6 +78,7 @@ server::Explainer make_explainer(kube::Authorizer& authorizer, std::function<Eng
     if (history) {
       if (auto recorded = history(key); !recorded.empty()) explained->timeline = std::move(recorded);
     }
+    explained->alarm = alarm();
     for (std::string& note : notes()) explained->notes.push_back(std::move(note));
     return explained;
   };

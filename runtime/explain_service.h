@@ -19,12 +19,12 @@ kube::AccessQuestion question_of(std::string_view verb, const ObjectKey& object)
 // `authorizer` and `clock` must outlive it. `loop` yields null, and `settings` is not called,
 // before muster has begun to decide. `notes` are added to every answer: how old its data are. `starts`: when pending
 // Workloads are estimated to start; it can yield null, or be empty. `history`: what was recorded of an object, instead
-// of what its conditions still tell; it can yield nothing, or be empty.
+// of what its conditions still tell; it can yield nothing, or be empty. `alarm`: see Leadership.
 server::Explainer make_explainer(kube::Authorizer& authorizer, std::function<EngineLoop*()> loop,
                                  std::function<ReconcilerSettings()> settings,
                                  std::function<std::vector<std::string>()> notes,
                                  std::function<std::shared_ptr<const StartEstimates>()> starts,
                                  std::function<std::vector<ExplainedMoment>(const ObjectKey& key)> history,
-                                 const Clock& clock);
+                                 std::function<std::string()> alarm, const Clock& clock);
 
 }  // namespace muster::runtime

@@ -172,6 +172,14 @@ void Leadership::stop() {
   if (loop != nullptr) loop->end_leadership();
 }
 
+std::string Leadership::alarm() const {
+  // A Lease that was let go is taken within a few seconds.
+  constexpr Duration kHandover = std::chrono::seconds(5);
+  MutexLock lock(mutex_);
+  if (!election_ || on_system_clock(election_->led_until()) + kHandover > system_clock().now().monotonic) return "";
+  return "no replica of muster leads: nothing is admitted or evicted";
+}
+
 std::optional<MonotonicTime> Leadership::leads_until() const {
   MutexLock lock(mutex_);
   if (election_) {

@@ -44,6 +44,9 @@ class Leadership {
 
   // For Outbox: until when this replica leads; nullopt: it does not. Any thread.
   std::optional<MonotonicTime> leads_until() const EXCLUDES(mutex_);
+  // A sentence while no replica leads, for some seconds already; empty: one leads, or this one does not look. Any
+  // thread.
+  std::string alarm() const EXCLUDES(mutex_);
 
  private:
   void take_part(EngineLoop& loop) REQUIRES(mutex_);

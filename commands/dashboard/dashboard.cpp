@@ -1,32 +1,15 @@
 #include "commands/dashboard/dashboard.h"
 
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
-#include <array>
 #include <csignal>
 #include <ostream>
 #include <thread>
 
-#include "base/encoding.h"
 #include "commands/dashboard/page_server.h"
 #include "commands/kubectl/reader.h"
 #include "commands/terminal/signals.h"
 
 namespace muster::commands {
-namespace {
-
-constexpr size_t kTokenBytes = 32;
-
-// A client that cannot guess the token cannot send requests. Empty: no random numbers are available.
-std::string random_token() {
-  std::array<char, kTokenBytes> bytes{};
-  if (getentropy(bytes.data(), bytes.size()) != 0) return "";
-  // The digest writes the bytes as text and keeps their randomness.
-  return sha256_hex({bytes.data(), bytes.size()});
-}
-
-}  // namespace
 
 void add_dashboard(CLI::App& app, DashboardOptions& options) {
   CLI::App& command = *app.add_subcommand(
@@ -46,7 +29,7 @@ int dashboard(const DashboardOptions& options, std::ostream& out, std::ostream& 
   const sigset_t signals = block_signals({SIGINT, SIGTERM});
   auto reader = MusterReader::connect(options.cluster);
   if (!reader) return stop(reader.error().message);
-  const std::string token = random_token();
+  const std::string token = random_secret();
   if (token.empty()) return stop("the system gives no random numbers for the page's address");
   ClusterPageSource source(**reader, options.cluster.local, system_clock());
   PageServer server({.token = token,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "commands/kubectl/leader_state.h"
 #include "commands/terminal/text_table.h"
 
 namespace muster::commands {
@@ -91,7 +92,7 @@ std::string history(const std::vector<ExplainedMoment>& timeline, size_t most, b
 }  // namespace
 
 std::string explain_text(const ExplainReply& explained) {
-  std::string text = explained.headline + "\n";
+  std::string text = alarm_line(explained.alarm) + explained.headline + "\n";
   for (const std::string& note : explained.notes) text += "(" + note + ")\n";
   text += section("Why (" + explained.reason + ")", list(explained.because));
   text += section("What you can do", list(explained.change));
@@ -105,7 +106,7 @@ std::string explain_text(const ExplainReply& explained) {
 std::string history_text(const ExplainReply& explained) {
   const bool from_conditions = std::any_of(explained.timeline.begin(), explained.timeline.end(),
                                            [](const ExplainedMoment& moment) { return moment.from_conditions; });
-  std::string text;
+  std::string text = alarm_line(explained.alarm);
   for (const std::string& note : explained.notes) text += "(" + note + ")\n";
   if (explained.timeline.empty()) return text + explained.subject() + ": no history is kept.\n";
   text += history(explained.timeline, explained.timeline.size(), true, "");

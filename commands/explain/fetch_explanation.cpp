@@ -27,8 +27,15 @@ Result<ExplainReply, NoAnswer> ask_muster(MusterReader& reader, const ObjectKey&
 }  // namespace
 
 Result<ExplainReply> fetch_explanation(MusterReader& reader, const ObjectKey& key, bool local) {
-  return ask_or_look_here<ExplainReply>(
-      local, [&] { return ask_muster(reader, key); }, [&] { return look_here(reader, key); });
+  bool answered = false;
+  const auto ask = [&] {
+    auto reply = ask_muster(reader, key);
+    answered = reply.ok();
+    return reply;
+  };
+  auto reply = ask_or_look_here<ExplainReply>(local, ask, [&] { return look_here(reader, key); });
+  if (reply && !answered) reply->alarm = reader.alarm();
+  return reply;
 }
 
 }  // namespace muster::commands

@@ -43,6 +43,7 @@ void add_cluster_flags(CLI::App& command, ClusterFlags& flags) {
   command.add_option("--as-group", flags.as_groups, "Impersonate this group; needs --as")
       ->check(parsed_by(parse_user))
       ->type_name("GROUP")
+      ->allow_extra_args(false)
       ->needs(as);
   command
       .add_option_function<std::string>(
@@ -62,7 +63,7 @@ void add_reader_flags(CLI::App& command, ClusterFlags& flags) {
   command.add_option("--muster-namespace", flags.muster_namespace, "Where muster runs; default: muster-system");
   command.add_option("--service", flags.service, "Service of its metrics listener; default: muster-metrics");
   command.add_option("--service-account", flags.service_account,
-                     "In whose name muster is asked, NAME or NAMESPACE/NAME; default: your own, else muster-explain");
+                     "Ask in the name of this service account, NAME or NAMESPACE/NAME; default: in your own");
   command.add_option("--server", flags.server, "URL of that listener, to ask without the API server's proxy");
   command.add_option("--server-ca", flags.server_ca, "Certificates to trust for --server")->type_name("FILE");
 }

@@ -26,7 +26,7 @@ struct ClusterFlags {
   // How muster is reached: its Service, or a URL of its metrics listener.
   std::string muster_namespace{manifests::kDefaultNamespace};
   std::string service{manifests::kMetricsServiceName};
-  // In whose name muster is asked: a service account; empty: see explain_token.h.
+  // In whose name muster is asked: a service account; empty: the own.
   std::string service_account{};
   std::string server{};
   std::string server_ca{};  // a file; empty: the system's roots

@@ -10,6 +10,7 @@
 #include "api/codec/json.h"
 #include "api/meta/names.h"
 #include "base/did_you_mean.h"
+#include "commands/kubectl/leader_state.h"
 #include "commands/terminal/cli_choice.h"
 
 namespace muster::commands {
@@ -26,6 +27,7 @@ Result<std::string> parse_get_kind(std::string_view text) {
 }
 
 void print_notes(const FetchedList& fetched, std::ostream& err) {
+  err << alarm_line(fetched.alarm);
   for (const std::string& note : fetched.notes) err << "(" << note << ")\n";
 }
 

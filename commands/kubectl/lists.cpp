@@ -132,8 +132,9 @@ Result<FetchedList> look_here(MusterReader& reader, const ListQuestion& question
     return fail("you cannot list " + std::string(type_of(question.kind).plural) +
                 " in all namespaces; name one with -n");
   const engine::Engine& engine = reading.engine();
-  auto list = make_list(
-      explain::QueueSnapshot(explain::take_queue_listing(engine.state(), engine.decisions(), false, now)), question);
+  explain::QueueListing listing = explain::take_queue_listing(engine.state(), engine.decisions(), false, now);
+  listing.unseen = reading.missing();
+  auto list = make_list(explain::QueueSnapshot(std::move(listing)), question);
   if (!list) return fail(list.error().message);
   return FetchedList{std::move(*list), reading.notes()};
 }
@@ -141,14 +142,20 @@ Result<FetchedList> look_here(MusterReader& reader, const ListQuestion& question
 }  // namespace
 
 Result<FetchedList> fetch_list(MusterReader& reader, const ListQuestion& question, bool local) {
+  bool answered = false;
   const auto ask = [&]() -> Result<FetchedList, NoAnswer> {
     auto list = ask_muster(reader, question);
+    answered = list.ok();
     // The past cannot be read from the cluster, so the answer is muster's reason.
     if (!list)
       return fail_with(NoAnswer{list.error().message, list.error().look_here && question.kind != ListKind::kUsage});
-    return FetchedList{std::move(*list), {}};
+    return FetchedList{*list, {}, std::string(string_at(*list, {"metadata", "alarm"}))};
   };
-  return ask_or_look_here<FetchedList>(local, ask, [&] { return look_here(reader, question); });
+  auto fetched = ask_or_look_here<FetchedList>(local, ask, [&] { return look_here(reader, question); });
+  if (!fetched || answered) return fetched;
+  fetched->alarm = reader.alarm();
+  if (!fetched->alarm.empty()) fetched->list["metadata"]["alarm"] = fetched->alarm;
+  return fetched;
 }
 
 }  // namespace muster::commands

@@ -26,6 +26,7 @@ struct ListQuestion {
 struct FetchedList {
   nlohmann::json list;             // all that the question asks for
   std::vector<std::string> notes;  // what it does not know, and why muster was not asked
+  std::string alarm{};             // muster is down; in the list's metadata as well
 };
 
 Result<FetchedList> fetch_list(MusterReader& reader, const ListQuestion& question, bool local);

@@ -5,22 +5,15 @@
 #include <utility>
 
 #include "api/meta/names.h"
+#include "commands/kubectl/leader_state.h"
 #include "runtime/load_settings.h"
 #include "runtime/version.h"
 
 namespace muster::commands {
 namespace {
 
-// The token is valid for ten minutes; a watch gets a new token in time.
+// A token is valid for ten minutes; a watch gets a new one in time.
 constexpr Duration kUseToken = std::chrono::minutes(8);
-
-// muster's own refusal of a user is final. If another account is refused, the caller can still have the right.
-NoAnswer judge(const kube::StatusError& error, const ExplainToken& token) {
-  const bool proxy = error.forbidden() && error.message.find("services/proxy") != std::string::npos;
-  const bool away = error.unanswered() || error.code >= 500 || error.code == 404;
-  const bool refused = error.code == 401 || (error.forbidden() && !token.own);
-  return {error.message + (refused ? " (asked as " + token.account + ")" : ""), proxy || away || refused};
-}
 
 }  // namespace
 
@@ -48,23 +41,60 @@ Result<std::unique_ptr<kube::KubeClient>> MusterReader::make_client(kube::Cluste
                                 {system_clock(), kube::system_sleeper(), [] { return 0.5; }}, observer_);
 }
 
+Outcome<kube::StatusError> MusterReader::know_caller() {
+  if (caller_) return Done{};
+  auto caller = ask_for_caller(*client_, system_clock());
+  if (!caller) return fail_with(caller.error());
+  caller_ = std::move(*caller);
+  return Done{};
+}
+
+Result<std::string> MusterReader::token(const std::string& ns) {
+  const bool own = flags_.service_account.empty();
+  if (made_for_ == ns && system_clock().now().monotonic < made_until_) return own ? session_->token() : made_.token;
+  made_for_.clear();
+  if (own) {
+    if (auto known = know_caller(); !known) return fail(known.error().message);
+    auto session = OwnSession::open(*client_, *caller_, ns);
+    if (!session) return fail(session.error().message);
+    session_ = std::move(*session);
+  } else {
+    auto made = make_explain_token(*client_, flags_.service_account, ns);
+    if (!made) return fail(made.error().message);
+    made_ = std::move(*made);
+  }
+  made_for_ = ns;
+  made_until_ = system_clock().now().monotonic + kUseToken;
+  return own ? session_->token() : made_.token;
+}
+
+// muster's own refusal of a user is final. If a service account is refused, the caller can still have the right.
+NoAnswer MusterReader::judge(const kube::StatusError& error) const {
+  const bool own = flags_.service_account.empty();
+  const bool proxy = error.forbidden() && error.message.find("services/proxy") != std::string::npos;
+  const bool away = error.unanswered() || error.code >= 500 || error.code == 404;
+  const bool refused = error.code == 401 || (error.forbidden() && !own);
+  return {error.message + (refused && !own ? " (asked as " + made_.account + ")" : ""), proxy || away || refused};
+}
+
 Result<nlohmann::json, NoAnswer> MusterReader::ask(const std::string& path, const kube::Query& query,
                                                    const std::string& ns) {
-  if (made_for_ != ns || system_clock().now().monotonic >= made_until_) {
-    auto token = make_explain_token(*client_, flags_.service_account, ns);
-    if (!token) return fail_with(NoAnswer{token.error().message, true});
-    made_ = std::move(*token);
-    made_for_ = ns;
-    made_until_ = system_clock().now().monotonic + kUseToken;
-  }
+  const auto made = token(ns);
+  if (!made) return fail_with(NoAnswer{made.error().message, true});
   kube::KubeRequest request;
   request.path = path;
   request.query = query;
   request.once = true;
-  auto answer =
-      flags_.server.empty() ? ask_through_proxy(std::move(request), made_.token) : ask_directly(request, made_.token);
-  if (!answer) return fail_with(judge(answer.error(), made_));
+  auto answer = flags_.server.empty() ? ask_through_proxy(std::move(request), *made) : ask_directly(request, *made);
+  if (!answer) return fail_with(judge(answer.error()));
   return std::move(*answer);
+}
+
+std::string MusterReader::alarm() {
+  if (!know_caller()) return "";
+  const kube::Resource leases{"coordination.k8s.io", "v1", "leases", true, ""};
+  const auto lease = client_->get(leases, flags_.muster_namespace, manifests::kLeaseName);
+  return lease ? alarm_of(*lease, caller_->server_time(system_clock().now())) : "";
 }
 
 kube::KubeApi::Answer MusterReader::ask_through_proxy(kube::KubeRequest request, const std::string& token) {

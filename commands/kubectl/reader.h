@@ -1,10 +1,11 @@
 // A connection of a person's: to the API server with the person's own credentials, and through it to muster,
-// to whom only a short-lived token made for muster is shown (explain_token.h).
+// to whom only the token of a session is shown that says who asks (own_session.h).
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "base/result.h"
 #include "commands/kubectl/cluster_flags.h"
 #include "commands/kubectl/explain_token.h"
+#include "commands/kubectl/own_session.h"
 #include "kube/client.h"
 #include "reconcilers/reconciler.h"
 
@@ -33,8 +35,11 @@ class MusterReader {
   // The URL of the API server.
   const std::string& cluster() const { return access_.server; }
   kube::KubeApi& api() { return *client_; }
-  // GET of a path of muster's metrics listener, in the name of a service account of `ns`.
+  // GET of a path of muster's metrics listener, in the own name by a session in `ns`, or in that of --service-account.
   Result<nlohmann::json, NoAnswer> ask(const std::string& path, const kube::Query& query, const std::string& ns);
+  // A sentence that stands above an answer which is found without muster, while no replica leads; empty: one leads, or
+  // its Lease cannot be read. muster itself says so in its answers.
+  std::string alarm();
   // What an evaluation on this machine goes by.
   Result<ReconcilerSettings> settings() const;
 
@@ -42,6 +47,10 @@ class MusterReader {
   MusterReader(const ClusterFlags& flags, kube::ClusterAccess access) : flags_(flags), access_(std::move(access)) {}
 
   Result<std::unique_ptr<kube::KubeClient>> make_client(kube::ClusterAccess access);
+  Outcome<kube::StatusError> know_caller();
+  // The token to ask with from a namespace.
+  Result<std::string> token(const std::string& ns);
+  NoAnswer judge(const kube::StatusError& error) const;
   kube::KubeApi::Answer ask_through_proxy(kube::KubeRequest request, const std::string& token);
   kube::KubeApi::Answer ask_directly(const kube::KubeRequest& request, const std::string& token);
 
@@ -50,7 +59,10 @@ class MusterReader {
   std::string ns_;
   kube::KubeObserver observer_;
   std::unique_ptr<kube::KubeClient> client_;
-  ExplainToken made_{};  // for the first question; a watch makes others
+  std::optional<Caller> caller_;
+  // What the present token comes from; a watch gets others in time.
+  std::optional<OwnSession> session_;
+  ExplainToken made_{};  // with --service-account
   std::string made_for_{};
   MonotonicTime made_until_{};
 };

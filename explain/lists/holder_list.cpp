@@ -27,11 +27,14 @@ Result<uint32_t> queue_of(const QueueSnapshot& snapshot, const HolderQuestion& q
   std::string name = question.cluster_queue;
   if (!question.local_queue.empty()) {
     const ListedLocalQueue* local = snapshot.find_local_queue(question.ns, question.local_queue);
+    if (local == nullptr && snapshot.hides(kLocalQueues)) return fail("you cannot list localqueues");
     if (local == nullptr)
       return fail("there is no LocalQueue " + question.local_queue + " in namespace " + question.ns);
     name = local->object->cluster_queue;
   }
   const auto queue = snapshot.find_cluster_queue(name);
+  if (!queue && snapshot.hides(kClusterQueues))
+    return fail("you cannot list clusterqueues, and so not see who holds the quota of ClusterQueue " + name);
   if (!queue) return fail("there is no ClusterQueue " + name);
   return *queue;
 }

@@ -60,18 +60,21 @@ json usage_of(const state::FlavorAmounts& amounts) {
   return list;
 }
 
-// The state of a LocalQueue, and why it is not active.
+// The state of a LocalQueue, and why it is not active. Unknown: its ClusterQueue is not visible.
 void add_state(const QueueSnapshot& snapshot, const LocalQueue& queue, json& item) {
   std::string reason;
   const auto cluster = snapshot.find_cluster_queue(queue.cluster_queue);
   if (queue.stop_policy != StopPolicy::kNone) {
     reason = kLocalQueueStoppedReason;
   } else if (!cluster) {
-    reason = "ClusterQueueMissing";
+    reason = snapshot.hides(kClusterQueues) ? kClusterQueueNotVisibleReason : "ClusterQueueMissing";
   } else if (const std::string& inactive = snapshot.cluster_queues()[*cluster].inactive_reason; !inactive.empty()) {
     reason = inactive == kStoppedReason ? std::string(kClusterQueueStoppedReason) : "ClusterQueueInactive";
   }
-  item["state"] = reason.empty() ? "Active" : queue.stop_policy != StopPolicy::kNone ? "Stopped" : "Inactive";
+  item["state"] = reason.empty()                            ? "Active"
+                  : queue.stop_policy != StopPolicy::kNone  ? "Stopped"
+                  : reason == kClusterQueueNotVisibleReason ? "Unknown"
+                                                            : "Inactive";
   if (reason.empty()) return;
   item["reason"] = reason;
   item["reasonInWords"] = in_words(reason);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,9 @@ struct QueueListing {
   std::vector<ListedLocalQueue> local_queues;  // by namespace and name
   Timestamp at;
   bool leads = false;
+  std::string alarm{};  // a sentence that stands above every list: no replica leads; empty: none
+  // Plurals of the kinds that were not read: what is not there of them may exist. Empty in muster itself.
+  std::set<std::string_view> unseen{};
 };
 // One thread: that of the state. Linear in the number of Workloads.
 QueueListing take_queue_listing(const state::ClusterState& state, const state::SchedulerDriver& decisions, bool leads,
@@ -50,6 +54,9 @@ class QueueSnapshot {
 
   Timestamp at() const { return listed_.at; }
   bool leads() const { return listed_.leads; }
+  const std::string& alarm() const { return listed_.alarm; }
+  // Whether objects of a kind may exist that are not here: "not visible" is never "missing".
+  bool hides(const ResourceType& type) const { return listed_.unseen.contains(type.plural); }
   const std::vector<scheduler::ListedClusterQueue>& cluster_queues() const { return listed_.listing.cluster_queues; }
   const std::vector<scheduler::ListedCohort>& cohorts() const { return listed_.listing.cohorts; }
   const std::vector<ListedLocalQueue>& local_queues() const { return listed_.local_queues; }

@@ -46,13 +46,15 @@ json to_json(const QueueSnapshot& snapshot, const ListedWorkload& listed, const 
     item["job"] = {{"apiVersion", owner->api_version.text()}, {"kind", owner->kind.text()}, {"name", owner->name}};
   if (listed.place != Place::kElsewhere)
     item["clusterQueue"] = snapshot.cluster_queues()[listed.queue].object->meta.name;
+  else if (workload.status.admission)
+    item["clusterQueue"] = workload.status.admission->cluster_queue;
   if (listed.place == Place::kPending) {
     item["positionInClusterQueue"] = listed.position_in_cluster_queue;
     item["positionInLocalQueue"] = listed.position_in_local_queue;
     const StartEstimate* start = starts == nullptr ? nullptr : starts->find(workload.meta.ns, workload.meta.name);
     if (start != nullptr) item["estimatedStart"] = to_json(*start, starts->at);
   }
-  if (listed.place == Place::kHolding) add_admission(workload, item);
+  if (listed.place != Place::kPending) add_admission(workload, item);
   return item;
 }
 
@@ -80,10 +82,12 @@ json page_of(const QueueSnapshot& snapshot, size_t count, const WorkloadFilter& 
 }  // namespace
 
 json list_of(const QueueSnapshot& snapshot, std::string_view kind, json items) {
-  return {{"kind", kind},
-          {"apiVersion", kListsApiVersion},
-          {"metadata", {{"at", time_to_json(snapshot.at())}, {"leads", snapshot.leads()}}},
-          {"items", std::move(items)}};
+  json list = {{"kind", kind},
+               {"apiVersion", kListsApiVersion},
+               {"metadata", {{"at", time_to_json(snapshot.at())}, {"leads", snapshot.leads()}}},
+               {"items", std::move(items)}};
+  if (!snapshot.alarm().empty()) list["metadata"]["alarm"] = snapshot.alarm();
+  return list;
 }
 
 Result<json> workload_list(const QueueSnapshot& snapshot, const WorkloadFilter& filter, const StartEstimates* starts) {

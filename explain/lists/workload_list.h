@@ -25,7 +25,7 @@ struct WorkloadFilter {
   int64_t offset = 0;
 };
 
-// {kind, apiVersion, metadata: {at, leads, remaining}, items}; `remaining` is how many come after this part. An
+// {kind, apiVersion, metadata: {at, leads, remaining, alarm}, items}; `remaining` is how many come after this part. An
 // item names its Workload and nobody else's. An error when the queue that is asked for does not exist. `starts`: when
 // pending ones are estimated to start; null: nothing is said about that.
 Result<nlohmann::json> workload_list(const QueueSnapshot& snapshot, const WorkloadFilter& filter,

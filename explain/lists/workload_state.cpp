@@ -54,14 +54,19 @@ std::string reason_of_holder(const ListedWorkload& listed) {
   return ready != nullptr && !ready->is_true() ? "PodsNotReady" : "Running";
 }
 
+// It has quota by its conditions, which are enough where its ClusterQueue is not visible.
+bool is_holding(const ListedWorkload& listed) {
+  return listed.place == Place::kHolding || (listed.place == Place::kElsewhere && listed.object->has_quota_reserved());
+}
+
 // In no ClusterQueue: the first link that is missing.
 std::string reason_elsewhere(const QueueSnapshot& snapshot, const Workload& workload) {
   if (!workload.active) return std::string(kDeactivatedReason);
   const ListedLocalQueue* local = snapshot.find_local_queue(workload.meta.ns, workload.queue_name);
-  if (local == nullptr) return "LocalQueueMissing";
+  if (local == nullptr) return snapshot.hides(kLocalQueues) ? written_reason(workload) : "LocalQueueMissing";
   if (local->object->stop_policy != StopPolicy::kNone) return std::string(kLocalQueueStoppedReason);
   const auto cluster = snapshot.find_cluster_queue(local->object->cluster_queue);
-  if (!cluster) return "ClusterQueueMissing";
+  if (!cluster) return snapshot.hides(kClusterQueues) ? written_reason(workload) : "ClusterQueueMissing";
   if (std::string stopped = queue_reason(snapshot.cluster_queues()[*cluster]); !stopped.empty()) return stopped;
   // A Workload with an admission gate is in no queue.
   if (!workload.meta.annotation(kAdmissionGatedByAnnotation).empty()) return std::string(kAdmissionGatedReason);
@@ -72,8 +77,8 @@ std::string reason_elsewhere(const QueueSnapshot& snapshot, const Workload& work
 
 std::string state_of(const ListedWorkload& listed) {
   const Workload& workload = *listed.object;
-  if (!workload.active && listed.place != Place::kHolding) return "Inactive";
-  if (listed.place != Place::kHolding) return "Pending";
+  if (!workload.active && !is_holding(listed)) return "Inactive";
+  if (!is_holding(listed)) return "Pending";
   if (listed.assumed) return std::string(kQuotaReservedReason);
   if (workload.evicted()) return "Evicted";
   return std::string(workload.admitted() ? kAdmittedReason : kQuotaReservedReason);
@@ -86,7 +91,7 @@ std::string reason_of(const QueueSnapshot& snapshot, const ListedWorkload& liste
     case Place::kHolding:
       return reason_of_holder(listed);
     case Place::kElsewhere:
-      return reason_elsewhere(snapshot, *listed.object);
+      return is_holding(listed) ? reason_of_holder(listed) : reason_elsewhere(snapshot, *listed.object);
   }
   return "";
 }
@@ -110,6 +115,7 @@ std::string in_words(std::string_view reason) {
       {kLocalQueueStoppedReason, "LocalQueue is stopped"},
       {"ClusterQueueInactive", "ClusterQueue is inactive"},
       {"ClusterQueueMissing", "ClusterQueue is missing"},
+      {kClusterQueueNotVisibleReason, "ClusterQueue not visible"},
       {"LocalQueueMissing", "LocalQueue is missing"},
       {"PodsNotReady", "pods not ready"},
       {kPodsReadyTimeoutReason, "pods not ready"},
@@ -137,7 +143,7 @@ std::string in_words(std::string_view reason) {
 Timestamp in_state_since(const ListedWorkload& listed) {
   const Workload& workload = *listed.object;
   if (workload.evicted()) return transition(workload, kEvictedCondition);
-  if (listed.place != Place::kHolding || listed.assumed) return workload.meta.created;
+  if (!is_holding(listed) || listed.assumed) return workload.meta.created;
   return transition(workload, workload.admitted() ? kAdmittedCondition : kQuotaReservedCondition);
 }
 

@@ -9,10 +9,13 @@
 
 namespace muster::explain {
 
-// "Pending", "QuotaReserved", "Admitted", "Evicted" (it still holds its quota) or "Inactive".
+// "Pending", "QuotaReserved", "Admitted", "Evicted" (it still holds its quota) or "Inactive". Of a Workload whose
+// ClusterQueue is not visible: by its conditions.
 std::string state_of(const ListedWorkload& listed);
 // One token: "WaitingForQuota", "ClusterQueueStopped", "PodsNotReady", "Running".
 std::string reason_of(const QueueSnapshot& snapshot, const ListedWorkload& listed);
+// What to call a queue of a kind that cannot be listed: ClusterQueueNotVisible.
+inline constexpr std::string_view kClusterQueueNotVisibleReason = "ClusterQueueNotVisible";
 // The reason in at most three words: "waiting for quota". Of a token that is not known, its own words.
 std::string in_words(std::string_view reason);
 // Since when it is in its state: a pending one since its creation or its last eviction.

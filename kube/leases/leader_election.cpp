@@ -108,6 +108,7 @@ void LeaderElection::failed(const StatusError& error) {
 void LeaderElection::publish(MonotonicTime now) {
   const auto until = policy_.valid_until(now);
   const auto before = valid_until_.exchange(until ? until->time_since_epoch().count() : kNotLeading);
+  if (const auto led = policy_.led_until()) led_until_ = led->time_since_epoch().count();
   if (leads_ && !until && callbacks_.lost_leadership) callbacks_.lost_leadership(MonotonicTime(Duration(before)));
   if (policy_.holder() != holder_) {
     holder_ = policy_.holder();

@@ -60,6 +60,8 @@ class LeaderElection {
   // another may lead. It is renew_deadline after the last successful renewal was sent.
   // nullopt: does not lead. Any thread, without a lock; ask before each write.
   std::optional<MonotonicTime> valid_until() const;
+  // Until when some process leads by what this one has read; without a leader, when the last one ended. Any thread.
+  MonotonicTime led_until() const { return MonotonicTime(Duration(led_until_.load())); }
 
  private:
   void run(std::stop_token stop);
@@ -78,6 +80,7 @@ class LeaderElection {
 
   static constexpr MonotonicTime::rep kNotLeading = std::numeric_limits<MonotonicTime::rep>::min();
   std::atomic<MonotonicTime::rep> valid_until_ = kNotLeading;
+  std::atomic<MonotonicTime::rep> led_until_ = now().time_since_epoch().count();  // nobody has to lead before
 
   // Of the thread.
   LeasePolicy policy_;

@@ -74,6 +74,10 @@ class LeasePolicy {
   bool leading(MonotonicTime now) const { return valid_until_ && now < *valid_until_; }
   // While leading, when that ends unless it is renewed before; else nullopt.
   std::optional<MonotonicTime> valid_until(MonotonicTime now) const;
+  // Until when the last known leader counts as one, this process or another; nullopt: there was none.
+  std::optional<MonotonicTime> led_until() const {
+    return seen_.holder.empty() ? std::nullopt : std::optional(seen_changed_ + held_for());
+  }
   // The last known leader; empty: no leader, or no lease was read yet.
   const std::string& holder() const { return seen_.holder; }
 

@@ -72,19 +72,22 @@ void SharedSnapshot::drop_unused() {
 }
 
 server::Lister make_lister(kube::Authorizer& authorizer, std::function<EngineLoop*()> loop, const Clock& clock,
-                           std::function<std::shared_ptr<const StartEstimates>()> starts) {
+                           std::function<std::shared_ptr<const StartEstimates>()> starts,
+                           std::function<std::string()> alarm) {
   server::Lister lister;
   lister.starts = std::move(starts);
   lister.authorize = [&authorizer](std::string_view token, const server::ListAccess& access) {
     return decide_access(authorizer, token, question_of(access));
   };
-  const auto take = [loop = std::move(loop), &clock]() -> std::optional<explain::QueueListing> {
+  const auto take = [loop = std::move(loop), alarm = std::move(alarm),
+                     &clock]() -> std::optional<explain::QueueListing> {
     std::optional<explain::QueueListing> listed;
     if (EngineLoop* deciding = loop()) {
       deciding->ask([&](const engine::Engine& engine) {
         listed = explain::take_queue_listing(engine.state(), engine.decisions(), engine.leads(), clock.now());
       });
     }
+    if (listed) listed->alarm = alarm();
     return listed;
   };
   lister.usage = [recorder = std::make_shared<UsageRecorder>(take, clock)](std::string_view cluster_queue) {

@@ -58,7 +58,9 @@ class SharedSnapshot {
 };
 
 // `authorizer` and `clock` must outlive it. `loop` yields null before muster has begun to decide. `starts`: see Lister.
+// `alarm`: see Leadership.
 server::Lister make_lister(kube::Authorizer& authorizer, std::function<EngineLoop*()> loop, const Clock& clock,
-                           std::function<std::shared_ptr<const StartEstimates>()> starts);
+                           std::function<std::shared_ptr<const StartEstimates>()> starts,
+                           std::function<std::string()> alarm);
 
 }  // namespace muster::runtime

@@ -130,18 +130,14 @@ func explainedNamespaces(t *testing.T, cluster *harness.Cluster) (mine, other st
 	return mine, other
 }
 
-// explainUsers makes three service accounts, who may all use the proxy to muster and make tokens
-// for themselves: `boss` may do everything, `dev` may read jobs and Workloads of their namespace,
-// `stranger` nothing more.
+// explainUsers makes three service accounts, who may all ask muster in their own name: `boss` may do everything, `dev` may
+// read jobs and Workloads of their namespace, `stranger` nothing more.
 func explainUsers(t *testing.T, cluster *harness.Cluster, namespace string) {
 	t.Helper()
 	for _, name := range []string{"boss", "dev", "stranger"} {
 		cluster.Kubectl(t, "", "create", "serviceaccount", name, "-n", namespace)
-		binding := "explain-" + namespace + "-" + name
-		cluster.Kubectl(t, "", "create", "rolebinding", binding, "-n", "muster-system", "--role", "muster-explain-viewer",
+		cluster.Kubectl(t, "", "create", "rolebinding", "reader-"+name, "-n", namespace, "--clusterrole", "muster-reader",
 			"--serviceaccount", namespace+":"+name)
-		t.Cleanup(func() { cluster.Kubectl(t, "", "delete", "rolebinding", binding, "-n", "muster-system") })
-		mayMakeTokens(t, cluster, namespace, name, "--serviceaccount="+namespace+":"+name)
 	}
 	cluster.Kubectl(t, "", "create", "clusterrolebinding", "boss-"+namespace, "--clusterrole", "cluster-admin",
 		"--serviceaccount", namespace+":boss")
@@ -200,7 +196,7 @@ func TestExplainSaysWhyAJobWaits(t *testing.T) {
 			t.Errorf("exit code %d, %+v, %s", code, told, complaint)
 		}
 		_, code, complaint = musterExplain(t, asServiceAccount(t, cluster, mine, "dev"), "job/secret", "-n", other)
-		if code != 1 || !strings.Contains(complaint, `cannot get jobs.batch "secret"`) {
+		if code != 1 || !strings.Contains(complaint, `you cannot create readersessions.muster.batch in namespace `+other) || !strings.Contains(complaint, `cannot list resource "jobs"`) {
 			t.Errorf("about the other namespace: exit code %d, %s", code, complaint)
 		}
 	})
@@ -215,8 +211,17 @@ func TestExplainSaysWhyAJobWaits(t *testing.T) {
 			}
 		}
 	})
-	t.Run("who has no token for muster finds the same here", func(t *testing.T) {
-		for _, flags := range [][]string{{"--local"}, {}} {
+	t.Run("a person with a certificate asks in the own name", func(t *testing.T) {
+		answer, code, complaint := musterExplain(t, cluster.Kubeconfig, "job/train", "-n", mine)
+		if code != 0 || answer.Headline != told.Headline || len(answer.Notes) > 0 || len(answer.Others) != 1 || len(answer.Others[0].Names) != 1 {
+			t.Errorf("exit code %d, %+v, %s", code, answer, complaint)
+		}
+		if left := cluster.Kubectl(t, "", "get", "readersessions.muster.batch", "-A", "-o", "name"); left != "" {
+			t.Errorf("sessions are left: %s", left)
+		}
+	})
+	t.Run("who does not ask muster finds the same here", func(t *testing.T) {
+		for _, flags := range [][]string{{"--local"}, {"--service-account", "muster-explain"}} {
 			here, code, complaint := musterExplain(t, cluster.Kubeconfig, append(flags, "job/train", "-n", mine)...)
 			if code != 0 || here.Headline != told.Headline || !reflect.DeepEqual(here.Flavors, told.Flavors) || !reflect.DeepEqual(here.Others, told.Others) {
 				t.Errorf("%v: exit code %d, %+v, %s", flags, code, here, complaint)
@@ -224,15 +229,15 @@ func TestExplainSaysWhyAJobWaits(t *testing.T) {
 			if len(here.Notes) == 0 || !strings.HasPrefix(here.Notes[0], "Evaluated on this machine") {
 				t.Errorf("%v: it does not say so: %v", flags, here.Notes)
 			}
-			if len(flags) == 0 && !strings.Contains(strings.Join(here.Notes, " "), mine+`/muster-explain: serviceaccounts "muster-explain" not found`) {
+			if len(flags) == 2 && !strings.Contains(strings.Join(here.Notes, " "), mine+`/muster-explain, which takes the right to create serviceaccounts/token of it: serviceaccounts "muster-explain" not found`) {
 				t.Errorf("it does not say why: %v", here.Notes)
 			}
 		}
 	})
-	t.Run("a person with a certificate asks in the name of the namespace's account", func(t *testing.T) {
+	t.Run("a person asks in the name of the namespace's account", func(t *testing.T) {
 		cluster.Kubectl(t, "", "create", "serviceaccount", "muster-explain", "-n", mine)
 		cluster.Kubectl(t, "", "create", "rolebinding", "muster-explain", "-n", mine, "--role", "dev", "--serviceaccount", mine+":muster-explain")
-		answer, code, complaint := musterExplain(t, cluster.Kubeconfig, "job/train", "-n", mine)
+		answer, code, complaint := musterExplain(t, cluster.Kubeconfig, "job/train", "-n", mine, "--service-account", "muster-explain")
 		if code != 0 || answer.Headline != told.Headline || len(answer.Notes) > 0 || len(answer.Others) != 1 || len(answer.Others[0].Names) != 0 {
 			t.Errorf("exit code %d, %+v, %s", code, answer, complaint)
 		}

@@ -64,7 +64,7 @@ func TestExplainShowsATokenThatIsForMusterAlone(t *testing.T) {
 	authority := writeFile(t, "ca.crt", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: impostor.Certificate().Raw})))
 
 	kubeconfig := asServiceAccount(t, cluster, namespace, "dev")
-	musterExplain(t, kubeconfig, "job/train", "-n", namespace, "--server", impostor.URL, "--server-ca", authority)
+	musterExplain(t, kubeconfig, "job/train", "-n", namespace, "--service-account", "dev", "--server", impostor.URL, "--server-ca", authority)
 	mutex.Lock()
 	defer mutex.Unlock()
 	stolen := strings.TrimPrefix(seen.Get("Authorization"), "Bearer ")

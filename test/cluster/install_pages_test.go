@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -103,7 +104,7 @@ func TestInstallPageByKubectl(t *testing.T) {
 func TestInstallPageByHelm(t *testing.T) {
 	cluster := harness.OwnLab(t)
 	cluster.RealNode(t)
-	output := follow(t, cluster, "install.md", "With Helm", "Pod Security with Helm", "Check", "First queue and first Job")
+	output := follow(t, cluster, "install.md", "With Helm", "Pod Security with Helm", "Check", "First queue and first Job", "Permissions of users")
 	if !strings.Contains(output, "hello from the queue") {
 		t.Errorf("the commands say\n%s", output)
 	}
@@ -116,8 +117,39 @@ func TestInstallPageByHelm(t *testing.T) {
 			t.Errorf("%s runs %s: %+v", pod.Name, pod.Spec.Containers[0].Image, pod.Status.ContainerStatuses)
 		}
 	}
+	answersBothUsers(t, cluster)
 	sysdumpHasMetrics(t, cluster)
 	uninstallAsThePageSays(t, cluster, "2. Remove muster with Helm")
+}
+
+// answersBothUsers has the administrator, by a client certificate, and a user of the page's group ask about the first Job
+// and about one that waits.
+func answersBothUsers(t *testing.T, cluster *harness.Cluster) {
+	t.Helper()
+	waits, one := harness.Job("waits", harness.Queue("main")), int32(1)
+	waits.Spec.Parallelism = &one
+	waits.Spec.Template.Spec.Containers[0].Resources.Requests = corev1.ResourceList{"cpu": resource.MustParse("1500m"), "memory": resource.MustParse("1Mi")}
+	cluster.CreateJob(t, "default", waits)
+	users := map[string][]string{"admin": nil, "alice": asUser("alice", "team-a")}
+	for name, flags := range users {
+		for question, wanted := range map[string]string{"explain job/first": "Job default/first is finished", "explain job/waits": "but ClusterQueue team-a can use at most 1",
+			"history job/first": "Admitted", "get jobs": "job/waits", "get queues": "Active", "who cpu -q main": ""} {
+			arguments := append(append(strings.Fields(question), "-n", "default"), flags...)
+			harness.Eventually(t, time.Minute, name+" asks: "+question, func() error {
+				out, code, complaint := runMuster(cluster.Kubeconfig, arguments...)
+				if code != 0 || strings.Contains(complaint, "Evaluated") || strings.Contains(out, "Evaluated") || !strings.Contains(out, wanted) {
+					return fmt.Errorf("exit code %d\n%s%s", code, complaint, out)
+				}
+				return nil
+			})
+		}
+		page := startDashboard(t, cluster.Kubeconfig, "default", flags...)
+		browser := harness.OpenBrowser(t)
+		browser.Do(t, chromedp.Navigate(page))
+		if text := browser.WaitText(t, "job/waits"); strings.Contains(text, "Evaluated") {
+			t.Errorf("the page of %s was not answered by muster:\n%s", name, text)
+		}
+	}
 }
 
 // sysdumpHasMetrics dumps muster in its pods: with the metrics of each pod, or with the reason why they are not there.

@@ -25,7 +25,7 @@ const std::filesystem::path kRoot = MUSTER_SOURCE_DIR;
 const char* const kHead =
     R"(# API reference
 
-The kinds of `kueue.x-k8s.io` and `jobset.x-k8s.io` that muster serves, made of the definitions in [manifests/crds](../manifests/crds). A test compares
+The kinds of `kueue.x-k8s.io`, `jobset.x-k8s.io` and `muster.batch` that muster serves, made of the definitions in [manifests/crds](../manifests/crds). A test compares
 (`api reference: the page is that of the definitions`). `kubectl explain clusterqueue.spec` has the same texts. Fields that every object has (`metadata`), pod
 templates, Job templates, tolerations and conditions are as in Kubernetes.
 

@@ -144,6 +144,40 @@ TEST_CASE("lists: the reason is the first link that is missing") {
   CHECK(reason("off") == "Inactive Deactivated");
 }
 
+// Queues of the cluster as a plain user sees them: the ClusterQueues cannot be listed.
+TEST_CASE("lists: what is not visible is never missing, and states come from the Workloads themselves") {
+  ExplainCluster cluster = filled();
+  cluster.put_other(
+      "second", -20, "3",
+      {{"status", {{"conditions", json::array({cluster.condition("QuotaReserved", false, "WaitingForQuota")})}}}});
+  cluster.vanish(kClusterQueues, "cq");
+  cluster.follow();
+  explain::QueueListing listing = explain::take_queue_listing(cluster.state, cluster.decisions, false, cluster.now());
+  listing.unseen = {kClusterQueues.plural};
+  const explain::QueueSnapshot snapshot(listing);
+  const std::vector<std::string> seen = lines_of(list_workloads(snapshot, {}));
+  const auto has = [&](const char* line) { return std::find(seen.begin(), seen.end(), line) != seen.end(); };
+  CHECK(has("holder Admitted Running"));
+  CHECK(has("second Pending WaitingForQuota"));
+  CHECK(has("off Inactive Deactivated"));
+  for (const std::string& line : seen) CHECK_MESSAGE(line.find("Missing") == std::string::npos, line);
+  const json queue = explain::local_queue_list(snapshot, "team-a")["items"][0];
+  CHECK(queue["state"] == "Unknown");
+  CHECK(queue["reasonInWords"] == "ClusterQueue not visible");
+  const auto may_know = [](const std::string&) { return true; };
+  CHECK(explain::holder_list(snapshot, {.resource = "cpu", .ns = "team-a", .local_queue = "lq"}, may_know)
+            .error()
+            .message.starts_with("you cannot list clusterqueues"));
+
+  // Where it could be seen, it is missing.
+  listing.unseen.clear();
+  const explain::QueueSnapshot whole(listing);
+  CHECK(explain::local_queue_list(whole, "team-a")["items"][0]["reason"] == "ClusterQueueMissing");
+  CHECK(explain::holder_list(whole, {.resource = "cpu", .ns = "team-a", .local_queue = "lq"}, may_know)
+            .error()
+            .message.starts_with("there is no ClusterQueue"));
+}
+
 TEST_CASE("lists: a reason has at most three words") {
   for (const char* token : {"WaitingForQuota", "ExceedsMaxQuota", "NoMatchingFlavor", "WaitingForPreemptedWorkloads",
                             "WaitingForPodsReady", "PendingEvaluation", "AdmissionGated", "UnsatisfiedAdmissionChecks",

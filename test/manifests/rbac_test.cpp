@@ -122,7 +122,7 @@ TEST_CASE("muster lists and watches what it watches and reads nothing else one b
                        "kueue-mutating-webhook-configuration",
                        "get admissionregistration.k8s.io/validatingwebhookconfigurations "
                        "kueue-validating-webhook-configuration",
-                       "get coordination.k8s.io/leases 6d4f6a47.jobset.x-k8s.io"});
+                       "get coordination.k8s.io/leases 6d4f6a47.jobset.x-k8s.io", "get muster.batch/readersessions"});
 }
 
 TEST_CASE("muster may write what its reconcilers write and nothing else") {
@@ -132,7 +132,8 @@ TEST_CASE("muster may write what its reconcilers write and nothing else") {
       writing.insert(right);
   }
   const std::string definition = "patch apiextensions.k8s.io/customresourcedefinitions ";
-  CHECK(writing == Rights{"create /configmaps",
+  CHECK(writing == Rights{"delete muster.batch/readersessions",
+                          "create /configmaps",
                           "patch /configmaps",
                           "delete /configmaps",
                           "create /services",
@@ -205,8 +206,8 @@ TEST_CASE("in its own namespace muster keeps its certificate and its Lease") {
                         "update coordination.k8s.io/leases c1f6bfd2.kueue.x-k8s.io",
                         "create coordination.k8s.io/leases"};
   const Rights secret = {"create /secrets", "get /secrets muster-webhook-cert", "update /secrets muster-webhook-cert"};
-  CHECK(minus(minus(own, lease), secret) == Rights{"get /pods"});
-  CHECK(own.size() == 7);
+  CHECK(minus(minus(own, lease), secret) == Rights{"get /pods", "create muster.batch/readersessions"});
+  CHECK(own.size() == 8);
 
   RightsOptions options;
   options.secret = "";

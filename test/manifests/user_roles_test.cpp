@@ -89,8 +89,9 @@ TEST_CASE("user roles: the roles of a namespace grant no quota, and nobody a sta
   CHECK(edit.contains("create jobsets"));
   for (const std::string& right : edit) CHECK_MESSAGE(right.ends_with(" jobsets"), right);
   const Rights view = granted_by("rbac.authorization.k8s.io/aggregate-to-view");
-  CHECK(view == Rights{"get jobsets", "get localqueues", "get workloads", "list jobsets", "list localqueues",
-                       "list workloads", "watch jobsets", "watch localqueues", "watch workloads"});
+  CHECK(view == Rights{"create readersessions", "delete readersessions", "get jobsets", "get localqueues",
+                       "get workloads", "list jobsets", "list localqueues", "list workloads", "watch jobsets",
+                       "watch localqueues", "watch workloads"});
   for (const json& role : user_roles()) {
     const std::string text = role.dump();
     CHECK(text.find("/status") == std::string::npos);
@@ -105,7 +106,7 @@ TEST_CASE("user roles: they are part of the manifests, each once, and aggregated
     CHECK_MESSAGE(names.insert(name).second, name);
     CHECK(role.contains("rules") != role.contains("aggregationRule"));
   }
-  CHECK(names.size() == 23 + 2 * 13);
+  CHECK(names.size() == 24 + 2 * 13);
   std::set<std::string> printed;
   for (const json& object : manifests::manifests(ManifestSet::kRbac, {}))
     printed.insert(object.at("metadata").at("name"));

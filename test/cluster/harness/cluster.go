@@ -87,6 +87,16 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
+// ConnectAs connects another user to the cluster.
+func ConnectAs(t testing.TB, kubeconfig string) *Cluster {
+	t.Helper()
+	cluster, err := connectTo(kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cluster
+}
+
 func connect() (*Cluster, error) {
 	kubeconfig := os.Getenv("MUSTER_TEST_KUBECONFIG")
 	if kubeconfig == "" {

@@ -4,18 +4,25 @@ import (
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // ApplyRights applies what manifests/rbac.yaml holds, for the names in `config` and further
-// flags of `muster manifests`; it is removed at the test's end. It returns the rights of
-// muster's service account, one for each verb, resource and name.
+// flags of `muster manifests`, and the policy by which persons say who they are; it is removed at the test's end. It
+// returns the rights of muster's service account, one for each verb, resource and name.
 func ApplyRights(t testing.TB, c *Cluster, config string, flags ...string) (rights []Right) {
 	t.Helper()
 	c.EnsureMusterNamespace(t)
 	manifests := Manifests(t, append([]string{"--only=rbac", "--config", config}, flags...)...)
 	c.Kubectl(t, manifests, "apply", "-f", "-")
 	t.Cleanup(func() { c.Kubectl(t, manifests, "delete", "--ignore-not-found", "--wait=false", "-f", "-") })
+	for _, object := range Documents(t, Manifests(t, "--only=policies")) {
+		if object.GetName() == SessionPolicy {
+			text := c.Apply(t, object)
+			t.Cleanup(func() { c.Kubectl(t, text, "delete", "--ignore-not-found", "-f", "-") })
+		}
+	}
 	for _, object := range Documents(t, manifests) {
 		if object.GetName() != "muster" || (object.GetKind() != "ClusterRole" && object.GetKind() != "Role") {
 			continue
@@ -29,6 +36,20 @@ func ApplyRights(t testing.TB, c *Cluster, config string, flags ...string) (righ
 		}
 	}
 	return rights
+}
+
+// SessionPolicy makes ReaderSessions a proof of who asks: the policy and its binding have this name.
+const SessionPolicy = "muster-reader-sessions"
+
+// Apply applies an object and returns its text.
+func (c *Cluster) Apply(t testing.TB, object *unstructured.Unstructured) string {
+	t.Helper()
+	text, err := object.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Kubectl(t, string(text), "apply", "-f", "-")
+	return string(text)
 }
 
 func rightsOf(rule rbacv1.PolicyRule, namespace string) (rights []Right) {

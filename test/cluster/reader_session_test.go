@@ -1,0 +1,147 @@
+package cluster
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"muster.batch/test/cluster/harness"
+)
+
+// ReaderSessions: who asks muster is whom the API server has seen create the session, and nobody else.
+
+const sessionSecret = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+
+// sessionOf is the text of a session in that user's name.
+func sessionOf(t *testing.T, name string, user map[string]any, secret string) string {
+	t.Helper()
+	digest := sha256.Sum256([]byte(secret))
+	text, err := json.Marshal(map[string]any{
+		"apiVersion": "muster.batch/v1alpha1", "kind": "ReaderSession", "metadata": map[string]any{"name": name},
+		"spec": map[string]any{"user": user, "secretHash": hex.EncodeToString(digest[:])},
+	})
+	must(t, err)
+	return string(text)
+}
+
+// asUser is a user of the cluster, impersonated by an administrator: for the API server it is that user.
+func asUser(user string, groups ...string) []string {
+	flags := []string{"--as", user}
+	for _, group := range append(groups, "system:authenticated") {
+		flags = append(flags, "--as-group", group)
+	}
+	return flags
+}
+
+func TestASessionIsMadeForOneself(t *testing.T) {
+	cluster := harness.Connect(t)
+	config := writeFile(t, "config.yaml", namesOfTheManifests)
+	harness.ApplyRights(t, cluster, config)
+	muster := harness.LaunchMuster(t, "--jobset-controller", "native", "--config", config)
+	namespace := cluster.Namespace(t, nil)
+	cluster.Kubectl(t, "", "create", "rolebinding", "mallory", "-n", namespace, "--clusterrole", "muster-reader", "--user", "mallory")
+	cluster.Kubectl(t, "", "create", "rolebinding", "dev", "-n", namespace, "--clusterrole", "cluster-admin", "--user", "dev")
+	mallory := map[string]any{"username": "mallory", "groups": []string{"team", "system:authenticated"}}
+	create := func(text string, flags ...string) error {
+		said, err := cluster.TryKubectl(text, append([]string{"create", "-n", namespace, "-f", "-"}, flags...)...)
+		if err != nil {
+			return fmt.Errorf("%s %w", said, err)
+		}
+		return nil
+	}
+	harness.Eventually(t, 20*time.Second, "a session of one's own, when the API server knows the policy and the role", func() error {
+		if err := create(sessionOf(t, "forged", map[string]any{"username": "dev"}, sessionSecret), append(asUser("mallory"), "--dry-run=server")...); err == nil {
+			return fmt.Errorf("a session of another is made")
+		}
+		return create(sessionOf(t, "own", mallory, sessionSecret), asUser("mallory", "team")...)
+	})
+	for what, user := range map[string]map[string]any{
+		"another":           {"username": "dev", "groups": []string{"team", "system:authenticated"}},
+		"a further group":   {"username": "mallory", "groups": []string{"team", "system:authenticated", "system:masters"}},
+		"another group":     {"username": "mallory", "groups": []string{"system:masters", "system:authenticated"}},
+		"fewer groups":      {"username": "mallory", "groups": []string{"team"}},
+		"an extra":          {"username": "mallory", "groups": []string{"team", "system:authenticated"}, "extra": map[string][]string{"scopes": {"all"}}},
+		"another's uid":     {"username": "mallory", "groups": []string{"team", "system:authenticated"}, "uid": "1"},
+		"nobody's groups":   {"username": "mallory"},
+		"an empty user":     {"username": ""},
+		"a service account": {"username": "system:serviceaccount:muster-system:muster", "groups": []string{"team", "system:authenticated"}},
+	} {
+		if err := create(sessionOf(t, "forged", user, sessionSecret), asUser("mallory", "team")...); err == nil || !strings.Contains(err.Error(), "spec.user") {
+			t.Errorf("a session as %s: %v", what, err)
+		}
+	}
+	path := "/explain/v1/namespaces/" + namespace + "/jobs/none"
+	ask := func(name, secret string) (int, string) {
+		return askMetricsPort(t, muster, path, "muster-session/"+namespace+"/"+name+"/"+secret)
+	}
+	harness.Eventually(t, 20*time.Second, "muster knows mallory, who may not read jobs", func() error {
+		if status, body := ask("own", sessionSecret); status != http.StatusForbidden {
+			return fmt.Errorf("%d %s", status, body)
+		}
+		return nil
+	})
+	if status, body := ask("own", strings.Repeat("0", 64)); status != http.StatusUnauthorized {
+		t.Errorf("with another secret: %d %s", status, body)
+	}
+	// Of an administrator's session mallory, who may change all objects of the namespace, makes none of their own.
+	must(t, create(sessionOf(t, "boss", map[string]any{"username": "dev", "groups": []string{"system:authenticated"}}, sessionSecret), asUser("dev")...))
+	if status, body := ask("boss", sessionSecret); status != http.StatusOK {
+		t.Errorf("an administrator's session: %d %s", status, body)
+	}
+	cluster.Kubectl(t, "", "create", "rolebinding", "mallory-edits", "-n", namespace, "--clusterrole", "cluster-admin", "--user", "mallory")
+	other := sha256.Sum256([]byte(strings.Repeat("1", 64)))
+	for _, patch := range []string{`{"spec":{"secretHash":"` + hex.EncodeToString(other[:]) + `"}}`, `{"spec":{"user":{"username":"mallory"}}}`} {
+		if said, err := cluster.TryKubectl("", append([]string{"patch", "readersessions.muster.batch", "boss", "-n", namespace, "--type=merge", "-p", patch}, asUser("mallory")...)...); err == nil {
+			t.Errorf("%s: %s", patch, said)
+		}
+	}
+}
+
+// What the API server says of service accounts, with what their tokens carry, is what a session may say.
+func TestASessionOfAServiceAccountCarriesItsExtras(t *testing.T) {
+	cluster := harness.Connect(t)
+	harness.ApplyRights(t, cluster, writeFile(t, "config.yaml", namesOfTheManifests))
+	namespace := cluster.Namespace(t, nil)
+	cluster.Kubectl(t, "", "create", "serviceaccount", "robot", "-n", namespace)
+	cluster.Kubectl(t, "", "create", "rolebinding", "robot", "-n", namespace, "--clusterrole", "muster-reader", "--serviceaccount", namespace+":robot")
+	robot := harness.ConnectAs(t, asServiceAccount(t, cluster, namespace, "robot"))
+	said, err := robot.Client.AuthenticationV1().SelfSubjectReviews().Create(harness.Context(t), &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	must(t, err)
+	text, err := json.Marshal(said.Status.UserInfo)
+	must(t, err)
+	user := map[string]any{}
+	must(t, json.Unmarshal(text, &user))
+	if len(said.Status.UserInfo.Extra) == 0 {
+		t.Fatalf("the API server says nothing more of it: %s", text)
+	}
+	sessions := robot.Dynamic.Resource(schema.GroupVersionResource{Group: "muster.batch", Version: "v1alpha1", Resource: "readersessions"}).Namespace(namespace)
+	create := func(name string) error {
+		object := &unstructured.Unstructured{}
+		must(t, object.UnmarshalJSON([]byte(sessionOf(t, name, user, sessionSecret))))
+		_, err := sessions.Create(harness.Context(t), object, metav1.CreateOptions{})
+		return err
+	}
+	harness.Eventually(t, 20*time.Second, "its session", func() error { return create("whole") })
+	extra := user["extra"]
+	delete(user, "extra")
+	tried := 0
+	harness.Eventually(t, 20*time.Second, "without its extras it is refused, when the API server knows the policy", func() error {
+		tried++
+		if err := create(fmt.Sprint("fewer-", tried)); err == nil || !strings.Contains(err.Error(), "spec.user") {
+			return fmt.Errorf("it was answered %v", err)
+		}
+		return nil
+	})
+	user["extra"] = extra
+	must(t, create("again"))
+}
