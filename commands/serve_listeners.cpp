@@ -128,6 +128,7 @@ Outcome<> ServeProcess::start_serving() {
                               .visibility_on_demand = visibility_on_demand_enabled(kueue()),
                               .visibility = visibility(lists),
                               .webhook_clients = webhook_clients_ ? webhook_clients_->clients() : nullptr,
+                              .own_metrics_certificate = settings_.configuration.muster.metrics_cert_dir.has_value(),
                               .memory_limit = runtime::memory_limit().value_or(server::kDefaultMemoryLimit)});
   if (!serving) return fail(serving.error().message);
   serving_ = std::move(*serving);
@@ -214,6 +215,12 @@ void ServeProcess::start_certificates() {
                                                   },
                                               .issue = [this](const std::string& bundle) { issue_bundle(bundle); }},
       ending_.get_token());
+  if (const auto& folder = settings_.configuration.muster.metrics_cert_dir) {
+    metrics_certificates_ = std::make_unique<runtime::ExternalCertificates>(
+        *folder, clock_, [this](const certs::ServingCertificate& certificate) {
+          serving_->set_metrics_certificate(certificate.chain, certificate.key);
+        });
+  }
 }
 
 }  // namespace muster::commands

@@ -52,6 +52,7 @@ void ServeProcess::end_threads() {
   if (loop_) loop_->stop();
   if (recorder_) recorder_->stop();
   certificates_.reset();
+  metrics_certificates_.reset();
 }
 
 Outcome<> ServeProcess::connect() {

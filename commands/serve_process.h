@@ -15,6 +15,7 @@
 #include "kube/authorizer.h"
 #include "kube/events/event_recorder.h"
 #include "runtime/certificates/client_authorities.h"
+#include "runtime/certificates/external_certificates.h"
 #include "runtime/certificates/webhook_certificates.h"
 #include "runtime/cluster.h"
 #include "runtime/engine_loop.h"
@@ -112,6 +113,7 @@ class ServeProcess {
   std::unique_ptr<runtime::Serving> serving_;
   std::unique_ptr<runtime::EngineGuard> guard_;
   std::unique_ptr<runtime::WebhookCertificates> certificates_;
+  std::unique_ptr<runtime::ExternalCertificates> metrics_certificates_;  // null: the metrics share the webhooks'
   std::jthread policy_keeper_;
   std::jthread learner_;
 };

@@ -33,14 +33,22 @@ server::MetricsOptions metrics_options() {
 Result<std::unique_ptr<Serving>> Serving::make(Options options) {
   auto tls = server::TlsContext::create({options.tls.min_version, options.tls.cipher_suites});
   if (!tls) return fail(tls.error().message);
-  return std::unique_ptr<Serving>(new Serving(std::move(options), std::move(*tls)));
+  std::shared_ptr<server::TlsContext> shared = std::move(*tls), metrics = shared;
+  if (options.own_metrics_certificate) {
+    auto own = server::TlsContext::create({options.tls.min_version, options.tls.cipher_suites});
+    if (!own) return fail(own.error().message);
+    metrics = std::move(*own);
+  }
+  return std::unique_ptr<Serving>(new Serving(std::move(options), std::move(shared), std::move(metrics)));
 }
 
-Serving::Serving(Options options, std::shared_ptr<server::TlsContext> tls)
+Serving::Serving(Options options, std::shared_ptr<server::TlsContext> tls,
+                 std::shared_ptr<server::TlsContext> metrics_tls)
     : options_(std::move(options)),
       log_(*options_.clock),
       metrics_(metrics_options()),
       tls_(std::move(tls)),
+      metrics_tls_(std::move(metrics_tls)),
       handler_(options_.rules, options_.view, metrics_, &log_, *options_.clock, budgets()),
       converter_(metrics_, &log_, *options_.clock, budgets()),
       webhook_(webhook_listener(), webhook_routes()) {
@@ -49,8 +57,8 @@ Serving::Serving(Options options, std::shared_ptr<server::TlsContext> tls)
                                                     options_.probe_paths);
   }
   if (!is_off(options_.addresses.metrics)) {
-    metrics_server_ = std::make_unique<server::MetricsServer>(listener(options_.addresses.metrics, tls_, 4), metrics_,
-                                                              options_.metrics_access, reader_routes());
+    metrics_server_ = std::make_unique<server::MetricsServer>(listener(options_.addresses.metrics, metrics_tls_, 4),
+                                                              metrics_, options_.metrics_access, reader_routes());
   }
   if (options_.visibility && !is_off(options_.addresses.visibility))
     visibility_ =
@@ -119,7 +127,7 @@ Outcome<> Serving::start() {
   if (auto started = webhook_.start(); !started) return fail("webhook: " + started.error().message);
   readiness_.set_ready("listener");
   log_info("listening", {{"webhook", webhook_port()},
-                         {"metrics", metrics_server_ ? metrics_server_->port() : 0},
+                         {"metrics", metrics_port()},
                          {"visibility", visibility_port()},
                          {"healthProbe", probe_port()}});
   return Done{};
@@ -133,6 +141,11 @@ void Serving::set_certificate(std::string_view chain_pem, std::string_view key_p
   metrics_.set_certificate_expiry(expires);
   readiness_.set_ready("certificate");
   log_info("serving with a new certificate", {{"expires", format_rfc3339(to_timestamp(expires))}});
+}
+
+void Serving::set_metrics_certificate(std::string_view chain_pem, std::string_view key_pem) {
+  if (auto set = metrics_tls_->set_certificate(chain_pem, key_pem); !set)
+    log_error("the metrics' certificate was rejected; the previous one stays in use", {{"why", set.error().message}});
 }
 
 void Serving::stop(Duration delay) {

@@ -47,6 +47,8 @@ class Serving {
     std::optional<server::VisibilityApi> visibility{};
     // Who may ask for reviews; null: everybody.
     std::shared_ptr<const server::ClientCertificates> webhook_clients{};
+    // The metrics have a certificate of their own (set_metrics_certificate()).
+    bool own_metrics_certificate = false;
     size_t memory_limit = server::kDefaultMemoryLimit;
     const Clock* clock = &system_clock();
   };
@@ -59,6 +61,8 @@ class Serving {
 
   // Any thread.
   void set_certificate(std::string_view chain_pem, std::string_view key_pem, TimePoint expires);
+  // With own_metrics_certificate; without one no client can connect to the metrics.
+  void set_metrics_certificate(std::string_view chain_pem, std::string_view key_pem);
   void set_synced() { readiness_.set_ready("sync"); }
   // See Readiness::set_sick().
   void set_sick(std::string reason) { readiness_.set_sick(std::move(reason)); }
@@ -76,6 +80,7 @@ class Serving {
 
   // After start(): where the probes are; 0: that listener is off.
   uint16_t probe_port() const { return probes_ ? probes_->port() : 0; }
+  uint16_t metrics_port() const { return metrics_server_ ? metrics_server_->port() : 0; }
   uint16_t webhook_port() const { return webhook_.port(); }
   uint16_t visibility_port() const { return visibility_ ? visibility_->port() : 0; }
 
@@ -84,7 +89,7 @@ class Serving {
   void stop(Duration delay);
 
  private:
-  Serving(Options options, std::shared_ptr<server::TlsContext> tls);
+  Serving(Options options, std::shared_ptr<server::TlsContext> tls, std::shared_ptr<server::TlsContext> metrics_tls);
   server::Routes webhook_routes();
   server::Routes reader_routes() const;
   server::MemoryBudgets budgets() const { return server::budgets_of(options_.memory_limit); }
@@ -97,7 +102,7 @@ class Serving {
   ServerLog log_;
   server::Readiness readiness_;
   server::Metrics metrics_;
-  std::shared_ptr<server::TlsContext> tls_;
+  std::shared_ptr<server::TlsContext> tls_, metrics_tls_;  // can be the same
   server::ReviewHandler handler_;
   server::ConvertHandler converter_;
   server::HttpServer webhook_;

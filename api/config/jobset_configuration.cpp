@@ -90,7 +90,9 @@ void read_object(const std::string& name, const json& value, JobSetConfiguration
 std::string JobSetConfiguration::idle_settings() const {
   if (idle.empty()) return "";
   return "of JobSet's Configuration muster reads featureGates only, and not " + join(idle, ", ") +
-         ": Kueue's Configuration has these settings for muster's process";
+         ": Kueue's Configuration has these settings for muster's process, and MusterConfiguration has metrics.certDir "
+         "as "
+         "metricsCertDir";
 }
 
 bool is_jobset_configuration(const json& document) {

@@ -60,6 +60,8 @@ struct MusterConfiguration {
   std::optional<std::string> webhook_client_ca_file;
   // The allowed names of such a certificate; empty: any name.
   std::vector<std::string> webhook_client_names;
+  // A folder with the certificate of the metrics' listener, which somebody else keeps; unset: that of the webhooks.
+  std::optional<std::string> metrics_cert_dir;
   // JobSet's feature gates, where muster is the JobSet controller.
   FeatureGateMap jobset_feature_gates;
   // What happens to a request for a queue by a kind that muster does not queue; unset: what the

@@ -183,6 +183,16 @@ constexpr MusterSetting kSettings[] = {
      .unset = "every certificate that the authority has signed",
      .page = "Accepted names: the common name or one DNS name of the certificate must be exactly equal to an entry. "
              "Only with `webhookClientCAFile`."},
+    {.name = "metricsCertDir",
+     .flag = "--metrics-cert-dir",
+     .value = text<&M::metrics_cert_dir, parse_file_name>(),
+     .help = "Serve the metrics with the tls.crt and tls.key in this folder",
+     .unset = "the certificate of the webhooks",
+     .argument = "DIR",
+     .page =
+         "The port of the metrics has its own certificate: `tls.crt` and `tls.key` in this folder, from cert-manager "
+         "or another program, read again when they change. JobSet's configuration has it as `metrics.certDir`. Until "
+         "the files are there, no client can connect to the port; muster logs why."},
     {.name = "unqueuedKinds",
      .flag = "--unqueued-kinds",
      .value = word<&M::unqueued_kinds, kUnqueuedKinds>(),

@@ -320,6 +320,7 @@ func TestChartRefusesWrongValues(t *testing.T) {
 		"configuration: {muster: {aggregatedVisibility: 1}}":                                                        "aggregatedVisibility",
 		"configuration: {kueue: {featureGates: {VisibilityOnDemand: false}}, muster: {aggregatedVisibility: true}}": "the feature gate VisibilityOnDemand is false",
 		"configuration: {muster: {webhookClientCAFile: /ca.crt}}":                                                   "the chart mounts no such file",
+		"configuration: {muster: {metricsCertDir: /metrics}}":                                                       "the chart mounts no such folder",
 	} {
 		_, err := harness.Helm(t, values, "template", "muster", harness.Chart, "--namespace", "muster-system")
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -2,13 +2,16 @@ package cluster
 
 import (
 	"bytes"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
+	"math/big"
 	"net/http"
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -93,4 +96,33 @@ func TestMusterDoesNotStartWithoutTheAuthoritiesItIsToTrust(t *testing.T) {
 	if command.ProcessState.ExitCode() != 1 || !strings.Contains(string(output), "muster serve: webhookClientCAFile: there is no file "+missing) {
 		t.Errorf("it ends with %v and says %q", err, output)
 	}
+}
+
+// The metrics have the certificate of their own folder, and follow it; it is not the webhooks'.
+func TestMetricsHaveTheirOwnCertificate(t *testing.T) {
+	folder, address := t.TempDir(), harness.FreeAddress(t)
+	issuer := newAuthority(t)
+	first := issuer.issue(t, folder, issuer.certificate)
+	command := exec.Command(harness.MusterBinary(), "serve", "--standalone", "--webhook-bind-address", "127.0.0.1:0",
+		"--health-probe-bind-address", "0", "--metrics-bind-address", address, "--cert-dir", t.TempDir(), "--metrics-cert-dir", folder)
+	must(t, command.Start())
+	t.Cleanup(func() {
+		_ = command.Process.Signal(syscall.SIGTERM)
+		must(t, command.Wait())
+	})
+	serves := func(wanted *big.Int) {
+		harness.Eventually(t, 20*time.Second, "the metrics' certificate", func() error {
+			connection, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true})
+			if err != nil {
+				return err
+			}
+			defer connection.Close()
+			if got := connection.ConnectionState().PeerCertificates[0].SerialNumber; got.Cmp(wanted) != 0 {
+				return fmt.Errorf("it has the number %s", got)
+			}
+			return nil
+		})
+	}
+	serves(first)
+	serves(issuer.issue(t, folder, issuer.certificate))
 }

@@ -95,4 +95,26 @@ TEST_CASE("serving: from the signal to its end each review is answered, and the 
   CHECK(old.closed_by_server());
 }
 
+TEST_CASE("serving: the metrics have their own certificate where that is asked for, and wait for it") {
+  auto made = Serving::make({.addresses = {"127.0.0.1:0", "0", "127.0.0.1:0"},
+                             .tls = {},
+                             .workers = 1,
+                             .rules = [] { return std::make_shared<const RuleSettings>(); },
+                             .view = []() -> ClusterViewPtr { return std::make_shared<const ClusterView>(); },
+                             .metrics_access = {},
+                             .own_metrics_certificate = true});
+  REQUIRE(made.ok());
+  Serving& serving = **made;
+  const test::TestCertificate webhook = test::make_certificate("webhook"), metrics = test::make_certificate("metrics");
+  serving.set_certificate(webhook.chain_pem, webhook.key_pem, TimePoint{});
+  REQUIRE(serving.start().ok());
+  CHECK(test::TestClient(serving.webhook_port()).server_name() == "webhook");
+  CHECK_FALSE(test::TestClient(serving.metrics_port()).connected());
+  serving.set_metrics_certificate(metrics.chain_pem, metrics.key_pem);
+  CHECK(test::TestClient(serving.metrics_port()).server_name() == "metrics");
+  CHECK(test::TestClient(serving.webhook_port()).server_name() == "webhook");
+  serving.set_metrics_certificate("broken", metrics.key_pem);
+  CHECK(test::TestClient(serving.metrics_port()).server_name() == "metrics");
+}
+
 }  // namespace serving_test

@@ -50,6 +50,7 @@ backoffJitter: 0.25
 concurrentWrites: 64
 webhookClientCAFile: /etc/muster/clients/ca.crt
 webhookClientNames: [kube-apiserver, api.example]
+metricsCertDir: /etc/muster/metrics
 aggregatedVisibility: true
 dashboard: true
 )");
@@ -69,6 +70,7 @@ dashboard: true
   CHECK(muster.backoff_limit_timeout == Duration(std::chrono::hours(24)));
   CHECK(muster.backoff_jitter == 0.25);
   CHECK(muster.webhook_client_ca_file == "/etc/muster/clients/ca.crt");
+  CHECK(muster.metrics_cert_dir == "/etc/muster/metrics");
   CHECK(muster.webhook_client_names == std::vector<std::string>{"kube-apiserver", "api.example"});
   CHECK(load_muster("suspendGuard: enforce\nlogFormat: json").log_format == LogFormat::kJson);
   CHECK(load_muster("unqueuedKinds: Deny").unqueued_kinds == UnqueuedKinds::kDeny);
@@ -89,7 +91,7 @@ TEST_CASE("MusterConfiguration refuses what it does not know") {
        "waiterImage, logFormat, certificateLifetime, jobSetFeatureGates, jobSetController, patchJobSetDefinition, "
        "backoffLimitTimeout, longestGracePeriod, backoffJitter, concurrentWrites, groupScheduling, "
        "webhookClientCAFile, "
-       "webhookClientNames, "
+       "webhookClientNames, metricsCertDir, "
        "unqueuedKinds, aggregatedVisibility, dashboard"},
       {"a word that is none", "suspendGuard: maybe",
        "suspendGuard: Invalid value: \"maybe\": must be enforce (reject) or observe (let through, with a warning)"},

@@ -38,7 +38,8 @@ TEST_CASE("JobSet's Configuration: the gates act, and the rest is named once") {
           "health.readinessEndpointName, internalCertManagement.enable, internalCertManagement.webhookSecretName, "
           "internalCertManagement.webhookServiceName, leaderElection.leaderElect, leaderElection.resourceName, "
           "metrics.bindAddress, metrics.certDir, tls.minVersion, webhook.certDir, webhook.host, webhook.port: Kueue's "
-          "Configuration has these settings for muster's process");
+          "Configuration has these settings for muster's process, and MusterConfiguration has metrics.certDir as "
+          "metricsCertDir");
   }
   CHECK(load_configuration(kHead + "featureGates: {RestartJob: true}\n")->warnings.empty());
 }

@@ -37,6 +37,7 @@ const std::map<std::string, Example>& examples() {
       {"groupScheduling", {false, {"false"}}},
       {"webhookClientCAFile", {"/ca.crt", {"/ca.crt"}}},
       {"webhookClientNames", {{"api"}, {"api"}}},
+      {"metricsCertDir", {"/metrics", {"/metrics"}}},
       {"unqueuedKinds", {"Deny", {"Deny"}}},
       {"aggregatedVisibility", {true, {"true"}}},
       {"dashboard", {true, {"true"}}},

@@ -86,6 +86,9 @@
 {{- if .Values.configuration.muster.webhookClientCAFile -}}
 {{- fail "configuration.muster.webhookClientCAFile: the chart mounts no such file" -}}
 {{- end -}}
+{{- if .Values.configuration.muster.metricsCertDir -}}
+{{- fail "configuration.muster.metricsCertDir: the chart mounts no such folder" -}}
+{{- end -}}
 {{- end }}
 
 {{/* Of rules for webhooks or rights those for kinds whose integration is enabled, as JSON. Takes the rules and the root context. */}}
