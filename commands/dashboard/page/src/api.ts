@@ -31,6 +31,9 @@ export interface WorkloadItem {
   estimatedStart?: StartEstimate;
   flavors?: string[];
   usage?: Record<string, string>;
+  labels?: Record<string, string>; // those of the job that muster keeps
+  submitter?: string;
+  finishedAt?: string | null;
 }
 
 export interface Quota {
@@ -82,6 +85,8 @@ export interface List<Item> {
     at: string;
     leads: boolean;
     remaining?: number;
+    // By state, of all that the other filters match. An older muster has none, and knows no filter either.
+    counts?: Record<string, number>;
     notes?: string[];
     hidden?: { count: number; amount: string };
   };
@@ -99,6 +104,7 @@ export interface Moment {
 export interface Explained {
   object: { kind: string; namespace: string; name: string };
   found: boolean;
+  at?: string | null;
   reason: string;
   headline: string;
   because: string[];
@@ -134,6 +140,13 @@ export interface Context {
   proxied?: boolean; // muster serves the page, behind a proxy where people log in
 }
 
+// Why there is no answer; `status` is 0 where nobody answered.
+export class NoAnswer extends Error {
+  constructor(message: string, readonly status: number) {
+    super(message);
+  }
+}
+
 let proxied = false;
 
 // Who answers is known from the context.
@@ -150,16 +163,16 @@ export async function ask<Answer>(path: string, signal: AbortSignal): Promise<An
     response = await fetch("api/" + path, { signal, headers: { Accept: "application/json" } });
   } catch (error) {
     if (signal.aborted) throw error;
-    throw new Error(proxied ? "muster does not answer." : "muster dashboard does not answer. Is the command still running?");
+    throw new NoAnswer(proxied ? "muster does not answer." : "muster dashboard does not answer. Is the command still running?", 0);
   }
   let body: Answer & { message?: string };
   try {
     body = (await response.json()) as Answer & { message?: string };
   } catch (error) {
     if (signal.aborted) throw error;
-    throw new Error("Something before muster has answered (HTTP " + response.status + "). If you were logged out, reload the page.");
+    throw new NoAnswer("Something before muster has answered (HTTP " + response.status + "). If you were logged out, reload the page.", response.status);
   }
-  if (!response.ok) throw new Error(body.message ?? "HTTP " + response.status);
+  if (!response.ok) throw new NoAnswer(body.message ?? "HTTP " + response.status, response.status);
   return body;
 }
 

@@ -2,9 +2,10 @@
 import { useState } from "preact/hooks";
 
 import { query, type Explained, type HolderItem, type List, type Moment } from "./api";
+import { JobBars, lacks } from "./bars";
 import { useLive } from "./live";
-import { Empty, Notices } from "./parts";
-import { amount, explainable, jobOf, span, type JobName } from "./words";
+import { Empty, NotFound, Notices, useTitle } from "./parts";
+import { count, explainable, jobOf, linkOf, readable, relative, span, utc, withTimes, type JobName } from "./words";
 
 const ROLES: Record<string, string> = {
   ahead: "Ahead of it in the queue",
@@ -16,49 +17,72 @@ const ROLES: Record<string, string> = {
 export function Detail({ namespace, job }: { namespace: string; job: JobName }) {
   const live = useLive<Explained>(query("explain", { namespace, kind: job.kind, name: job.name }));
   const answer = live.answer;
+  const title = job.kind + "/" + job.name;
+  useTitle(title + " · " + namespace);
+  if (live.status === 404 || answer?.found === false) {
+    return (
+      <main>
+        <NotFound what={title + " in namespace " + namespace}>
+          <p>{answer?.headline ?? live.error}</p>
+          {answer !== undefined && answer.timeline.length > 0 ? (
+            <Timeline moments={answer.timeline} at={timeOf(answer)} />
+          ) : (
+            <>
+              <p>If it was deleted in the last 24 hours, muster can have its history:</p>
+              <Command text={"kubectl muster history " + title + " -n " + namespace} />
+            </>
+          )}
+          <p><a href={"#/jobs/" + encodeURIComponent(namespace)}>The jobs of namespace {namespace}</a></p>
+        </NotFound>
+      </main>
+    );
+  }
   return (
     <main>
-      <h1>{job.kind}/{job.name} <small>{namespace}</small></h1>
+      <h1>{title} <small>{namespace}</small></h1>
       <Notices live={live} notes={answer?.notes} />
       {answer === undefined ? live.error === undefined && <Empty>Reading…</Empty> : <Answer namespace={namespace} job={job} answer={answer} />}
     </main>
   );
 }
 
+const timeOf = (answer: Explained) => Date.parse(answer.at ?? "") || Date.now();
+
 function Answer({ namespace, job, answer }: { namespace: string; job: JobName; answer: Explained }) {
   const queue = answer.facts.find((fact) => fact.name === "LocalQueue")?.value;
-  const short = answer.flavors.filter((row) => amount(row.requested) > amount(row.free)).map((row) => row.resource);
+  const short = answer.flavors.filter(lacks).map((row) => row.resource);
+  const at = timeOf(answer);
   return (
     <>
-      <p class="headline">{answer.headline}</p>
-      {answer.because.map((sentence) => <p key={sentence}>{sentence}</p>)}
+      <p class="headline">{withTimes(answer.headline, at)}</p>
+      {answer.because.map((sentence) => <p key={sentence}>{withTimes(sentence, at)}</p>)}
       {answer.wouldChange.length > 0 && (
         <section>
           <h2>What you can do</h2>
-          <ul>{answer.wouldChange.map((sentence) => <li key={sentence}>{sentence}</li>)}</ul>
+          <ul>{answer.wouldChange.map((sentence) => <li key={sentence}>{withTimes(sentence, at)}</li>)}</ul>
         </section>
       )}
-      {answer.flavors.length > 0 && <Flavors rows={answer.flavors} />}
+      {answer.flavors.length > 0 && <JobBars rows={answer.flavors} />}
       {queue !== undefined &&
         [...new Set(short)].map((resource) => <Holders key={resource} namespace={namespace} queue={queue} resource={resource} />)}
       {answer.others.map((others) => (
         <section key={others.role}>
-          <h2>{ROLES[others.role] ?? others.role}: {others.count}</h2>
+          <h2>{ROLES[others.role] ?? others.role}: {count(others.count)}</h2>
           <ul>
             {others.names.map((name) => (
               <li key={name.namespace + "/" + name.name}>
-                <a href={"#/job/" + name.namespace + "/workload/" + name.name}>{name.namespace}/{name.name}</a>
+                <a href={linkOf(name.namespace, { kind: "workload", name: name.name })}>{name.namespace}/{name.name}</a>
               </li>
             ))}
-            {others.count > others.names.length && <li>{others.count - others.names.length} more</li>}
+            {others.count > others.names.length && <li>{count(others.count - others.names.length)} more</li>}
           </ul>
         </section>
       ))}
       <section>
         <h2>Facts</h2>
-        <dl>{answer.facts.map((fact) => <div key={fact.name}><dt>{fact.name}</dt><dd>{fact.value}</dd></div>)}</dl>
+        <dl>{answer.facts.map((fact) => <div key={fact.name}><dt>{fact.name}</dt><dd>{withTimes(fact.value, at)}</dd></div>)}</dl>
       </section>
-      {answer.timeline.length > 0 && <Timeline moments={answer.timeline} />}
+      {answer.timeline.length > 0 && <Timeline moments={answer.timeline} at={at} />}
       <section>
         <h2>Commands</h2>
         <Command text={"kubectl muster explain " + job.kind + "/" + job.name + " -n " + namespace} />
@@ -69,7 +93,7 @@ function Answer({ namespace, job, answer }: { namespace: string; job: JobName; a
   );
 }
 
-function Timeline({ moments }: { moments: Moment[] }) {
+function Timeline({ moments, at }: { moments: Moment[]; at: number }) {
   const rough = moments.some((moment) => moment.fromConditions);
   return (
     <section>
@@ -77,43 +101,14 @@ function Timeline({ moments }: { moments: Moment[] }) {
       <ol class="timeline">
         {moments.map((moment, index) => (
           <li key={index} class={moment.fromConditions ? "rough" : undefined}>
-            <time dateTime={moment.time}>{new Date(moment.time).toLocaleString()}</time> {moment.what}
+            <time dateTime={moment.time}>{relative(moment.time, at)} <small>{utc(moment.time)}</small></time> {withTimes(moment.what, at)}
             {moment.by !== undefined && (
-              <>: <a href={"#/job/" + moment.by.namespace + "/workload/" + moment.by.name}>{moment.by.namespace}/{moment.by.name}</a></>
+              <>: <a href={linkOf(moment.by.namespace, { kind: "workload", name: moment.by.name })}>{moment.by.namespace}/{moment.by.name}</a></>
             )}
           </li>
         ))}
       </ol>
       {rough && <p class="legend">In italics: before this replica of muster began. From conditions, which tell only the last change of each.</p>}
-    </section>
-  );
-}
-
-// Where quota lacks, the numbers before it say the same.
-function verdict(text: string): string {
-  return text === "" || text.startsWith("asks for ") ? "" : ": " + text;
-}
-
-function Flavors({ rows }: { rows: Explained["flavors"] }) {
-  return (
-    <section>
-      <h2>Quota</h2>
-      {rows.map((row) => {
-        const whole = Math.max(amount(row.most), amount(row.requested), amount(row.nominal), 1e-9);
-        const part = (text: string) => (100 * amount(text)) / whole;
-        return (
-          <div class="quota" key={row.podSet + row.resource + row.flavor}>
-            <span class="what">{row.resource}<small> {row.flavor || "no flavor"}{row.podSet === "" ? "" : " · " + row.podSet}</small></span>
-            <svg class="bar" viewBox="0 0 100 10" preserveAspectRatio="none" role="img" aria-label={row.resource + ": " + row.requested + " requested, " + row.free + " free"}>
-              <rect class="room" x="0" y="0" width="100" height="10" />
-              <rect class="free" x="0" y="0" width={Math.min(100, part(row.free))} height="5" />
-              <rect class={amount(row.requested) > amount(row.free) ? "lacking" : "own"} x="0" y="5" width={Math.min(100, part(row.requested))} height="5" />
-              <rect class="mark" x={Math.min(99.4, part(row.nominal))} y="0" width="0.6" height="10" />
-            </svg>
-            <span class="says">asks for {row.requested}, {row.free} free, nominal {row.nominal}, at most {row.most}{verdict(row.verdict)}</span>
-          </div>
-        );
-      })}
     </section>
   );
 }
@@ -128,26 +123,25 @@ function Holders({ namespace, queue, resource }: { namespace: string; queue: str
   return (
     <section>
       <h2>Who holds {resource}</h2>
-      <table>
+      <div class="wide"><table>
         <thead><tr><th>Job</th><th>Amount</th><th>Flavor</th><th>Since</th><th>At most for</th></tr></thead>
         <tbody>
           {list.items.map((item) => {
-            const target = explainable(item);
             return (
               <tr key={item.namespace + "/" + item.name + item.flavor}>
-                <td><a href={"#/job/" + item.namespace + "/" + target.kind + "/" + target.name}>{item.namespace}/{jobOf(item).name}</a></td>
-                <td>{item.amount}</td>
+                <td><a href={linkOf(item.namespace, explainable(item))}>{item.namespace}/{jobOf(item).name}</a></td>
+                <td>{readable(resource, item.amount)}</td>
                 <td>{item.flavor}</td>
-                <td>{span(item.since, at)}</td>
-                <td>{item.untilAtMost === null ? "no limit" : span(item.untilAtMost, at)}</td>
+                <td title={item.since === null ? undefined : utc(item.since)}>{span(item.since, at)}</td>
+                <td title={item.untilAtMost === null ? undefined : utc(item.untilAtMost)}>{item.untilAtMost === null ? "no limit" : span(item.untilAtMost, at)}</td>
               </tr>
             );
           })}
           {hidden !== undefined && hidden.count > 0 && (
-            <tr><td>{hidden.count} in namespaces that you may not list</td><td>{hidden.amount}</td><td /><td /><td /></tr>
+            <tr><td>{hidden.count} in namespaces that you may not list</td><td>{readable(resource, hidden.amount)}</td><td /><td /><td /></tr>
           )}
         </tbody>
-      </table>
+      </table></div>
     </section>
   );
 }

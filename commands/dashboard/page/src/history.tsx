@@ -1,7 +1,7 @@
 // The last day of a ClusterQueue as lines: what waited, what was used.
 import { query, type Quota, type UsageHistory } from "./api";
 import { useLive } from "./live";
-import { amount, clock } from "./words";
+import { amount, clock, readable } from "./words";
 
 // A sample is taken every five minutes.
 const BETWEEN_LOOKS = 60000;
@@ -23,7 +23,7 @@ export function History({ queue, quotas }: { queue: string; quotas: Quota[] }) {
             key={row.flavor + row.resource}
             name={row.resource + " " + row.flavor}
             values={row.used.map(amount)}
-            texts={row.used}
+            texts={row.used.map((used) => readable(row.resource, used))}
             times={history.times}
             mark={quota === undefined ? undefined : amount(quota.nominal)}
           />

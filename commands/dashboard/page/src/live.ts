@@ -1,7 +1,7 @@
 // Answers that are asked for again and again while somebody looks at the page.
 import { useEffect, useState } from "preact/hooks";
 
-import { ask } from "./api";
+import { ask, NoAnswer } from "./api";
 
 const INTERVAL = 2000;
 const LONGEST_PAUSE = 30000;
@@ -10,6 +10,7 @@ export interface Live<Answer> {
   answer?: Answer;
   // Why the last question has no answer; the answer before it is kept.
   error?: string;
+  status?: number; // of that answer: 404 where there is no such object
   failedSince?: number;
 }
 
@@ -35,7 +36,8 @@ export function useLive<Answer>(path: string | undefined, interval = INTERVAL): 
         if (controller.signal.aborted) return;
         pause = Math.min(2 * pause, Math.max(interval, LONGEST_PAUSE));
         const message = (error as Error).message;
-        setLive((last) => ({ answer: last.answer, error: message, failedSince: last.failedSince ?? Date.now() }));
+        const status = error instanceof NoAnswer ? error.status : undefined;
+        setLive((last) => ({ answer: last.answer, error: message, status, failedSince: last.failedSince ?? Date.now() }));
       }
       if (!controller.signal.aborted) next();
     };

@@ -1,13 +1,21 @@
 // The page of `muster dashboard`. Views are fragments of the address, so that they can be kept as bookmarks while the
 // command runs, and nothing of them is sent to anybody.
 import { render } from "preact";
-import { useLayoutEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 
 import { askContext, type Context } from "./api";
 import { Detail } from "./detail";
+import { readFilter } from "./filter";
 import { Jobs } from "./jobs";
-import { Empty } from "./parts";
+import { Empty, NotFound } from "./parts";
+import { restorePlace, watchPlaces } from "./place";
 import { QueueList, QuotaTree } from "./quota";
+
+interface Route {
+  address: string;
+  parts: string[];
+  values: URLSearchParams; // behind a "?" of the fragment
+}
 
 // What cannot be decoded names nothing.
 function decoded(text: string): string {
@@ -18,38 +26,44 @@ function decoded(text: string): string {
   }
 }
 
-function useHash(): string[] {
-  const read = () => window.location.hash.replace(/^#\/?/, "").split("/").map(decoded);
-  const [parts, setParts] = useState(read);
+function readRoute(): Route {
+  const address = window.location.hash.replace(/^#\/?/, "");
+  const [path = "", ...rest] = address.split("?");
+  return { address, parts: path.split("/").map(decoded), values: new URLSearchParams(rest.join("?")) };
+}
+
+function useRoute(): Route {
+  const [route, setRoute] = useState(readRoute);
   useLayoutEffect(() => {
-    const changed = () => setParts(read());
+    const changed = () => setRoute(readRoute());
     window.addEventListener("hashchange", changed);
     return () => window.removeEventListener("hashchange", changed);
   }, []);
-  return parts;
+  return route;
 }
 
-function View({ parts }: { parts: string[] }) {
-  const [view, first = "", second = "", third = ""] = parts;
+function View({ route }: { route: Route }) {
+  const [view, first = "", second = "", third = ""] = route.parts;
   switch (view) {
     case "jobs":
-      return <Jobs key={first} namespace={first === "*" ? "" : first} />;
+      return <Jobs key={route.address} namespace={first === "*" ? "" : first} first={readFilter(route.values)} />;
     case "job":
-      return <Detail key={parts.join("/")} namespace={first} job={{ kind: second, name: third }} />;
+      return <Detail key={route.address} namespace={first} job={{ kind: second, name: third }} />;
     case "quota":
       return <QuotaTree />;
     case "queue":
       return <QueueList key={first} name={first} />;
     default:
-      return <main><Empty>There is no such view.</Empty></main>;
+      return <main><NotFound what="this view"><p>The address names no view of this page.</p></NotFound></main>;
   }
 }
 
 function App({ context }: { context: Context }) {
   const home = "#/jobs/" + (context.namespace || "*");
-  const hash = useHash();
-  const parts = hash[0] === "" ? ["jobs", context.namespace || "*"] : hash;
-  const current = (views: string[]) => (views.includes(parts[0] ?? "") ? "page" : undefined);
+  const read = useRoute();
+  const route = read.parts[0] === "" ? { ...read, parts: ["jobs", context.namespace || "*"] } : read;
+  const current = (views: string[]) => (views.includes(route.parts[0] ?? "") ? "page" : undefined);
+  useEffect(restorePlace, [read]);
   return (
     <>
       <header>
@@ -58,9 +72,9 @@ function App({ context }: { context: Context }) {
           <a href={home} aria-current={current(["jobs", "job"])}>Jobs</a>
           <a href="#/quota" aria-current={current(["quota", "queue"])}>Quota</a>
         </nav>
-        <small>{context.server}</small>
+        <small>{context.server} · times in UTC</small>
       </header>
-      <View parts={parts} />
+      <View route={route} />
     </>
   );
 }
@@ -68,6 +82,7 @@ function App({ context }: { context: Context }) {
 const root = document.getElementById("app");
 if (root !== null) {
   root.textContent = "";
+  watchPlaces();
   askContext()
     .then((context) => render(<App context={context} />, root))
     .catch((error: Error) => render(<Empty>{error.message}</Empty>, root));

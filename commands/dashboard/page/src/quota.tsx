@@ -3,18 +3,21 @@ import { Component } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
 import type { ClusterQueueItem, CohortItem, List } from "./api";
+import { CohortBar, Legend, QuotaBar } from "./bars";
 import { History } from "./history";
 import { useLive } from "./live";
-import { Empty, Legend, Notices, QuotaBar, State } from "./parts";
+import { Empty, NotFound, Notices, State, useTitle } from "./parts";
 import { WorkloadRows } from "./rows";
-import { span } from "./words";
+import { count, span, withTimes } from "./words";
 
 export function QuotaTree() {
+  useTitle("Quota");
   const queues = useLive<List<ClusterQueueItem>>("clusterqueues");
   const cohorts = useLive<List<CohortItem>>("cohorts");
   const list = queues.answer;
   return (
     <main>
+      <h1>Quota</h1>
       <Notices live={queues.error === undefined ? cohorts : queues} notes={list?.metadata.notes} />
       {list === undefined ? (
         queues.error === undefined && <Empty>Reading…</Empty>
@@ -35,7 +38,7 @@ function Totals({ queues }: { queues: ClusterQueueItem[] }) {
   const broken = queues.filter((queue) => queue.state !== "Active").length;
   return (
     <p class="totals">
-      <b>{queues.length}</b> ClusterQueues, <b>{holding.toLocaleString()}</b> Workloads with quota, <b>{pending.toLocaleString()}</b> pending
+      <b>{count(queues.length)}</b> {queues.length === 1 ? "ClusterQueue" : "ClusterQueues"}, <b>{count(holding)}</b> {holding === 1 ? "Workload" : "Workloads"} with quota, <b>{count(pending)}</b> pending
       {broken > 0 && <span class="bad">, <b>{broken}</b> not active</span>}
     </p>
   );
@@ -93,7 +96,7 @@ function Cohort({ cohort, tree, depth }: { cohort: CohortItem; tree: TreeParts; 
   return (
     <section class="cohort">
       <h2>Cohort {cohort.name}</h2>
-      {cohort.quotas.map((quota) => <QuotaBar key={quota.flavor + quota.resource} quota={quota} />)}
+      {cohort.quotas.map((quota) => <CohortBar key={quota.flavor + quota.resource} quota={quota} />)}
       {(tree.queues.get(cohort.name) ?? []).map((queue) => <Queue key={queue.name} queue={queue} at={tree.at} />)}
       {(tree.cohorts.get(cohort.name) ?? []).map((child) => <Cohort key={child.name} cohort={child} tree={tree} depth={depth + 1} />)}
     </section>
@@ -123,13 +126,13 @@ function QueueCard(props: QueueProps) {
   return (
     <article class="queue">
       <h3>
-        <a href={"#/queue/" + queue.name}>{queue.name}</a> <State state={queue.state} />
+        <a href={"#/queue/" + encodeURIComponent(queue.name)}>{queue.name}</a> <State state={queue.state} />
         <small>
-          {queue.reserving.toLocaleString()} with quota, {queue.pending.toLocaleString()} pending
+          {count(queue.reserving)} with quota, {count(queue.pending)} pending
           {queue.oldestPendingSince !== null && ", the longest for " + longest(props)}
         </small>
       </h3>
-      {queue.state !== "Active" && <p class="notice bad">{queue.message || queue.reasonInWords || queue.reason}</p>}
+      {queue.state !== "Active" && <p class="notice bad">{withTimes(queue.message || queue.reasonInWords || queue.reason || "", props.at)}</p>}
       {queue.quotas.map((quota) => <QuotaBar key={quota.flavor + quota.resource} quota={quota} />)}
     </article>
   );
@@ -138,11 +141,22 @@ function QueueCard(props: QueueProps) {
 export function QueueList({ name }: { name: string }) {
   const live = useLive<List<ClusterQueueItem>>("clusterqueues");
   const queue = live.answer?.items.find((item) => item.name === name);
+  useTitle(name + " · ClusterQueue");
+  if (live.answer !== undefined && queue === undefined) {
+    return (
+      <main>
+        <NotFound what={"ClusterQueue " + name}>
+          <p>muster knows no ClusterQueue with this name: it was deleted, or the name is not correct. <a href="#/quota">All ClusterQueues</a></p>
+        </NotFound>
+      </main>
+    );
+  }
   return (
     <main>
       <h1>{name} <small>ClusterQueue</small></h1>
       {queue !== undefined && (
         <>
+          <Legend />
           <Queue queue={queue} at={Date.parse(live.answer?.metadata.at ?? "")} />
           <History queue={name} quotas={queue.quotas} />
         </>

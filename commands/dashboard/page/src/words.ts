@@ -13,6 +13,52 @@ export function amount(quantity: string | undefined): number {
   return parts === null || scale === undefined ? 0 : Number(parts[1]) * scale;
 }
 
+const BINARY = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
+const DECIMAL = ["k", "M", "G", "T", "P", "E"];
+// Counts below this are written in full: "1024" GPUs are never "1.024k".
+const WRITTEN_IN_FULL = 1e7;
+
+// At most four digits that count: "227.4Gi".
+function scaled(value: number, base: number, suffixes: string[]): string {
+  let mantissa = value / base;
+  let i = 0;
+  for (; mantissa >= base && i + 1 < suffixes.length; ++i) mantissa /= base;
+  const decimals = mantissa >= 1000 ? 0 : mantissa >= 100 ? 1 : mantissa >= 10 ? 2 : 3;
+  const digits = Math.round(mantissa * 10 ** decimals);
+  if (digits >= base * 10 ** decimals && i + 1 < suffixes.length) return "1" + suffixes[i + 1];
+  return trimmed(digits, decimals) + suffixes[i];
+}
+
+// `digits` without the zeros behind the point, which is before the last `decimals` of them.
+function trimmed(digits: number, decimals: number): string {
+  const whole = Math.floor(digits / 10 ** decimals);
+  const rest = String(digits % 10 ** decimals).padStart(decimals, "0").replace(/0+$/, "");
+  return whole + (decimals === 0 || rest === "" ? "" : "." + rest);
+}
+
+// One quantity as people read it: cpu in cores ("99.626"; below one core "250m"), bytes with a binary suffix ("227.4Gi"),
+// all else as a count. The same as api/readable_amount.h; the table test/api/readable_amounts.json holds for both.
+export function readable(resource: string, quantity: string | number | undefined): string {
+  const value = typeof quantity === "number" ? quantity : amount(quantity);
+  const sign = value < 0 ? "-" : "";
+  const size = Math.abs(value);
+  if (resource === "cpu") {
+    const thousandths = Math.round(size * 1000);
+    if (thousandths === 0) return "0";
+    return sign + (thousandths < 1000 ? thousandths + "m" : trimmed(thousandths, 3));
+  }
+  const bytes = /^(memory|ephemeral-storage|storage)$|^hugepages-/.test(resource);
+  if (bytes && size >= 1024) return sign + scaled(size, 1024, BINARY);
+  if (!bytes && size >= WRITTEN_IN_FULL) return sign + scaled(size, 1000, DECIMAL);
+  const whole = Math.round(size);
+  return whole === 0 ? "0" : sign + whole;
+}
+
+// A count: "50,000", whatever the browser's language is, as the words around it are English.
+export function count(number: number): string {
+  return number.toLocaleString("en-US");
+}
+
 // "3m", "2h5m", "4d": how long ago, or until when.
 export function span(from: string | null | undefined, to: number): string {
   if (!from) return "";
@@ -34,8 +80,28 @@ export function eta(estimate: StartEstimate | undefined, at: number): string {
   return Date.parse(estimate.latest) <= at ? "now" : until(estimate.earliest) + " to " + until(estimate.latest);
 }
 
+// Times are in UTC on the whole page, as in muster's own sentences and logs: "2026-11-28 00:22:05 UTC".
+export function utc(time: string | number): string {
+  const date = new Date(time);
+  return Number.isNaN(date.getTime()) ? String(time) : date.toISOString().slice(0, 19).replace("T", " ") + " UTC";
+}
+
 export function clock(time: number): string {
-  return new Date(time).toLocaleTimeString();
+  return utc(time).slice(11);
+}
+
+// "3m ago", "in 5m".
+export function relative(time: string, at: number): string {
+  const from = Date.parse(time);
+  return Number.isNaN(from) ? "" : from <= at ? span(time, at) + " ago" : "in " + span(time, at);
+}
+
+// A sentence of muster's, its times as everywhere on the page: "until 5m from now (2026-11-28 00:22:05 UTC)".
+export function withTimes(sentence: string, at: number): string {
+  return sentence.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, (time) => {
+    const far = span(time, at) + (Date.parse(time) <= at ? " ago" : " from now");
+    return far + " (" + utc(time) + ")";
+  });
 }
 
 export interface JobName {
@@ -52,6 +118,10 @@ export function jobOf(item: { name: string; job?: JobName }): JobName {
 export function explainable(item: { name: string; job?: JobName }): JobName {
   const job = jobOf(item);
   return job.kind === "job" || job.kind === "jobset" ? job : { kind: "workload", name: item.name };
+}
+
+export function linkOf(namespace: string, job: JobName): string {
+  return "#/job/" + [namespace, job.kind, job.name].map(encodeURIComponent).join("/");
 }
 
 export function position(item: WorkloadItem): string {
