@@ -9,6 +9,7 @@
 
 #include "api/codec/json.h"
 #include "api/codec/yaml.h"
+#include "api/meta/readable_quantity.h"
 #include "api/start_estimate.h"
 #include "base/did_you_mean.h"
 
@@ -38,8 +39,14 @@ std::string joined(const json& texts) {
 std::string amounts(const json& map) {
   std::string all;
   for (const auto& [resource, amount] : map.items())
-    all += (all.empty() ? "" : ",") + resource + "=" + (amount.is_string() ? amount.get<std::string>() : "?");
+    all += (all.empty() ? "" : ",") + resource + "=" +
+           (amount.is_string() ? readable_quantity(resource, amount.get<std::string>()) : "?");
   return all.empty() ? "-" : all;
+}
+
+// An amount of a quota.
+std::string figure(const json& quota, std::string_view key) {
+  return readable_quantity(string_at(quota, {"resource"}), text_at(quota, {key}));
 }
 
 std::string job_of(const json& item) {
@@ -55,8 +62,9 @@ std::string usage_of(const json& quotas) {
   for (const json& quota : quotas) {
     const std::string used = text_at(quota, {"used"}), nominal(string_at(quota, {"nominal"}));
     if (used == "0") continue;
-    all += (all.empty() ? "" : ",") + text_at(quota, {"flavor"}) + "/" + text_at(quota, {"resource"}) + "=" + used;
-    if (!nominal.empty()) all += " of " + nominal;
+    all += (all.empty() ? "" : ",") + text_at(quota, {"flavor"}) + "/" + text_at(quota, {"resource"}) + "=" +
+           figure(quota, "used");
+    if (!nominal.empty()) all += " of " + readable_quantity(string_at(quota, {"resource"}), nominal);
   }
   return all.empty() ? "-" : all;
 }
@@ -66,7 +74,8 @@ std::string borrowed_of(const json& quotas) {
   for (const json& quota : quotas) {
     const std::string borrowed = text_at(quota, {"borrowed"});
     if (borrowed == "0" || borrowed == "-") continue;
-    all += (all.empty() ? "" : ",") + text_at(quota, {"flavor"}) + "/" + text_at(quota, {"resource"}) + "=" + borrowed;
+    all += (all.empty() ? "" : ",") + text_at(quota, {"flavor"}) + "/" + text_at(quota, {"resource"}) + "=" +
+           figure(quota, "borrowed");
   }
   return all.empty() ? "-" : all;
 }
@@ -149,7 +158,7 @@ TableRow cohort_row(const json& item, const ListStyle& style, Timestamp) {
 TableRow holder_row(const json& item, const ListStyle& style, Timestamp now) {
   TableRow row = {text_at(item, {"namespace"}),
                   job_of(item),
-                  text_at(item, {"amount"}),
+                  figure(item, "amount"),
                   text_at(item, {"flavor"}),
                   age(item.value("since", json()), now),
                   text_at(item, {"untilAtMost"}),
@@ -211,7 +220,8 @@ const Table* table_of(std::string_view kind) {
 std::string hidden_text(const json& list) {
   const auto count = int_at(list, {"metadata", "hidden", "count"}).value_or(0);
   if (count == 0) return "";
-  return std::to_string(count) + " more that you cannot list hold " + text_at(list, {"metadata", "hidden", "amount"}) +
+  return std::to_string(count) + " more that you cannot list hold " +
+         readable_quantity(string_at(list, {"metadata", "resource"}), text_at(list, {"metadata", "hidden", "amount"})) +
          " of " + text_at(list, {"metadata", "resource"}) + "\n";
 }
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "api/codec/json.h"
+#include "api/meta/readable_quantity.h"
 #include "commands/kubectl/list_text.h"
 
 namespace muster::commands {
@@ -56,8 +57,9 @@ class Tree {
     for (const json& quota : array_at(node, {"quotas"})) {
       if (!resource_.empty() && string_at(quota, {"resource"}) != resource_) continue;
       TableRow row = any ? TableRow{"", "", ""} : facts;
-      for (const char* key : {"flavor", "resource", "used", "nominal", "borrowed", "free", "max"})
-        row.emplace_back(string_at(quota, {key}));
+      for (const char* key : {"flavor", "resource"}) row.emplace_back(string_at(quota, {key}));
+      for (const char* key : {"used", "nominal", "borrowed", "free", "max"})
+        row.push_back(readable_quantity(string_at(quota, {"resource"}), string_at(quota, {key})));
       rows_.push_back(std::move(row));
       any = true;
     }

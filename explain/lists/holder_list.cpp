@@ -84,6 +84,7 @@ json to_json(const QueueSnapshot& snapshot, const Holder& holder, const std::str
                {"name", workload.meta.name},
                {"clusterQueue", snapshot.cluster_queues()[holder.listed->queue].object->meta.name},
                {"flavor", holder.flavor},
+               {"resource", resource},
                {"amount", to_quantity(resource, holder.amount).text()},
                {"state", state_of(*holder.listed)},
                {"since", time_to_json(in_state_since(*holder.listed))},

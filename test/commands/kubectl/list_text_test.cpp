@@ -132,6 +132,26 @@ TEST_CASE("list text: who holds a resource, and how much is hidden") {
         "2 more that you cannot list hold 8 of cpu\n");
 }
 
+TEST_CASE("list text: amounts have one format, whatever muster counts in") {
+  const json quota = {{"flavor", "f"},   {"resource", "memory"},   {"used", "244186889246"}, {"nominal", "400Gi"},
+                      {"borrowed", "0"}, {"free", "185309840154"}, {"max", "400Gi"}};
+  const json cohorts = {{"kind", "CohortSummaryList"},
+                        {"items", {{{"name", "all"}, {"parent", ""}, {"quotas", {quota}}}}}};
+  const std::string tree = tree_text(cohorts, {{"items", json::array()}}, "");
+  INFO(tree);
+  CHECK(tree.find("227.4Gi") != std::string::npos);
+  CHECK(tree.find("172.6Gi") != std::string::npos);
+  CHECK(tree.find("244186889246") == std::string::npos);
+  CHECK(list_text(cohorts, {}, kNow).find("f/memory=227.4Gi of 400Gi") != std::string::npos);
+  const json holders = {{"kind", "HolderSummaryList"},
+                        {"metadata", {{"resource", "memory"}, {"hidden", {{"count", 1}, {"amount", "1073741825"}}}}},
+                        {"items", {{{"namespace", "a"}, {"name", "w"}, {"resource", "cpu"}, {"amount", "99626m"}}}}};
+  const std::string who = list_text(holders, {}, kNow);
+  INFO(who);
+  CHECK(who.find("99.626") != std::string::npos);
+  CHECK(who.find("hold 1Gi of memory") != std::string::npos);
+}
+
 TEST_CASE("list text: ages as kubectl's") {
   const auto at = [](int64_t seconds) { return age(time_to_json(Timestamp{kNow.seconds - seconds, 0}), kNow); };
   CHECK(at(0) == "0s");
