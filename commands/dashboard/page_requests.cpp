@@ -1,6 +1,7 @@
 #include "commands/dashboard/page_requests.h"
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -27,6 +28,10 @@ PageAnswer answer_with(const json& body) {
   return {200, "application/json", to_text(body)};
 }
 
+// The parameters that choose and order Workloads. muster checks their values, and refuses those that it cannot follow.
+constexpr std::array<std::string_view, 6> kFilters = {"state",  "labelSelector", "search",
+                                                      "sortBy", "finished",      "submitter"};
+
 // Lists that can be requested by name, and their allowed parameters.
 struct PageList {
   ListKind kind;
@@ -35,7 +40,10 @@ struct PageList {
 
 const PageList* find_list(std::string_view name) {
   static const std::map<std::string_view, PageList> kLists = {
-      {"workloads", {ListKind::kWorkloadList, {"namespace", "queue", "clusterQueue", "limit", "offset"}}},
+      {"workloads",
+       {ListKind::kWorkloadList,
+        {"namespace", "queue", "clusterQueue", "limit", "offset", "state", "labelSelector", "search", "sortBy",
+         "finished", "submitter"}}},
       {"localqueues", {ListKind::kLocalQueueList, {"namespace"}}},
       {"clusterqueues", {ListKind::kClusterQueueList, {}}},
       {"cohorts", {ListKind::kCohortList, {}}},
@@ -60,6 +68,10 @@ PageAnswer answer_list(const PageList& list, const std::string& query, PageSourc
   if (list.kind == ListKind::kWorkloadList) {
     question.limit = std::clamp<int64_t>(*limit, 1, explain::WorkloadFilter::kMostLimit);
     question.offset = *offset;
+    for (const std::string_view name : kFilters) {
+      if (std::string value = server::value_of(*values, name); !value.empty())
+        question.filter.emplace(name, std::move(value));
+    }
   }
   auto fetched = source.list(question);
   if (!fetched) return refuse(502, fetched.error().message);

@@ -12,9 +12,13 @@ constexpr Duration kKeep = std::chrono::seconds(1);
 constexpr Duration kKeepFoundHere = std::chrono::seconds(5);
 
 std::string key_of(const ListQuestion& question) {
-  return std::to_string(static_cast<int>(question.kind)) + "/" + question.ns + "/" + question.local_queue + "/" +
-         question.cluster_queue + "/" + question.resource + "/" + std::to_string(question.limit) + "/" +
-         std::to_string(question.offset);
+  std::string key = std::to_string(static_cast<int>(question.kind)) + "/" + question.ns + "/" + question.local_queue +
+                    "/" + question.cluster_queue + "/" + question.resource + "/" + std::to_string(question.limit) +
+                    "/" + std::to_string(question.offset);
+  // People type these: a length before each keeps two questions apart.
+  for (const auto& [name, value] : question.filter)
+    key += "/" + name + "=" + std::to_string(value.size()) + ":" + value;
+  return key;
 }
 
 }  // namespace

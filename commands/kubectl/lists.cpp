@@ -43,6 +43,7 @@ kube::Query query_of(const ListQuestion& question) {
   add("queue", question.local_queue);
   add("clusterQueue", question.cluster_queue);
   add("resource", question.resource);
+  for (const auto& [name, value] : question.filter) add(name.c_str(), value);
   return query;
 }
 
@@ -121,6 +122,7 @@ Result<json> make_list(const explain::QueueSnapshot& snapshot, const ListQuestio
 
 Result<FetchedList> look_here(MusterReader& reader, const ListQuestion& question) {
   if (question.kind == ListKind::kUsage) return fail("only muster itself knows what queues have used before");
+  if (!question.filter.empty()) return fail("only muster itself filters and sorts lists");
   auto settings = reader.settings();
   if (!settings) return fail(settings.error().message);
   const Now now = system_clock().now();

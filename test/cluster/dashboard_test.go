@@ -191,7 +191,7 @@ func TestDashboardAnswersNobodyElse(t *testing.T) {
 		{"a sandboxed frame", "GET", token + "api/workloads", address.Host, []string{"Origin", "null"}, 403},
 		{"a change", "POST", token + "api/workloads", address.Host, nil, 405},
 		{"a file beside the page", "GET", token + "../../etc/passwd", address.Host, nil, 404},
-		{"a parameter that is not known", "GET", token + "api/workloads?labelSelector=a", address.Host, nil, 400},
+		{"a parameter that is not known", "GET", token + "api/workloads?fieldSelector=a", address.Host, nil, 400},
 		{"a name that is none", "GET", token + "api/explain?kind=job&namespace=a/b&name=x", address.Host, nil, 400},
 	} {
 		status, headers, body := ask(row.method, row.path, row.host, row.headers...)

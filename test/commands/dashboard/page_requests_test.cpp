@@ -112,6 +112,23 @@ TEST_CASE("dashboard: a list is asked for with its parameters, and says what it 
   CHECK(source.questions.size() == 2);
 }
 
+TEST_CASE("dashboard: each filter and the order of the jobs reach muster as the page has sent them") {
+  FakeSource source;
+  CHECK(get(source, "api/workloads",
+            "state=Pending%2CFailed&labelSelector=team%20in%20(a%2Cb)&search=bert&sortBy=-created&finished=true"
+            "&submitter=oidc%3Aalice")
+            .status == 200);
+  REQUIRE(source.questions.size() == 1);
+  const std::map<std::string, std::string, std::less<>> wanted = {
+      {"state", "Pending,Failed"}, {"labelSelector", "team in (a,b)"}, {"search", "bert"}, {"sortBy", "-created"},
+      {"finished", "true"},        {"submitter", "oidc:alice"}};
+  CHECK(source.questions[0].filter == wanted);
+  CHECK(get(source, "api/workloads", "search=").status == 200);
+  CHECK(source.questions[1].filter.empty());
+  CHECK(get(source, "api/workloads", "filter=a").status == 400);
+  CHECK(get(source, "api/localqueues", "namespace=a&search=b").status == 400);
+}
+
 TEST_CASE("dashboard: why there is no answer is for the person to read") {
   FakeSource source;
   source.failure = "this user cannot list clusterqueues";
