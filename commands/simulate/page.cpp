@@ -1,8 +1,10 @@
 #include "commands/simulate/page.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
+#include "api/meta/readable_quantity.h"
 #include "api/meta/time.h"
 #include "api/requests.h"
 #include "commands/simulate/plots.h"
@@ -22,13 +24,33 @@ constexpr size_t kMostJobs = 300;
 constexpr size_t kMostRows = 500;
 
 constexpr const char* kStyle =
-    "body{font:14px sans-serif;margin:24px auto;max-width:980px;color:#222;background:#fff}"
-    "h1{font-size:20px}h2{font-size:16px;margin-top:28px}h3{font-size:14px}"
-    "table{border-collapse:collapse}td,th{padding:2px 10px 2px 0;text-align:left;border-bottom:1px solid #ddd;"
-    "overflow-wrap:anywhere}svg{width:100%;height:auto}svg text{font:11px sans-serif;fill:#333}"
-    ".axis{stroke:#888}.limit{stroke:#c00;stroke-dasharray:5 4}.evicted{stroke:#c00;stroke-width:1}"
-    ".legend span{margin-right:14px}.legend i{display:inline-block;width:10px;height:10px}.fails{color:#b00}"
-    "body.two{max-width:1900px;padding:0 16px}.sides{display:flex;gap:32px}.sides>section{flex:1 1 0;min-width:0}";
+    ":root{color-scheme:light "
+    "dark;--text:#1b1f24;--quiet:#57606a;--ground:#fff;--line:#d5dae0;--bad:#b3261e;--wait:#8a929b}"
+    "@media(prefers-color-scheme:dark){:root{--text:#e4e8ec;--quiet:#9aa5b1;--ground:#14181d;--line:#39424c;"
+    "--bad:#f0776d;--wait:#8d99a6}}"
+    "*{box-sizing:border-box}"
+    "body{font:15px/1.45 system-ui,sans-serif;margin:24px auto;padding:0 16px;max-width:1000px;color:var(--text);"
+    "background:var(--ground)}"
+    "h1{font-size:20px}h2{font-size:17px;margin-top:28px}h3{font-size:15px;margin:12px 0 0}"
+    ".conclusion{font-size:18px}.quiet{color:var(--quiet)}.scroll{overflow-x:auto}"
+    "table{border-collapse:collapse}td,th{padding:2px 12px 2px 0;text-align:left;border-bottom:1px solid var(--line);"
+    "overflow-wrap:break-word}"
+    "p.top,p.times{display:flex;justify-content:space-between;margin:0;font-size:13px;color:var(--quiet)}"
+    ".of-limit{color:var(--bad)}.of-limit::before{content:'\\2013\\2013\\00a0'}"
+    "svg{display:block;width:100%}.area{height:200px;border-left:1px solid var(--quiet);"
+    "border-bottom:1px solid var(--quiet)}.area polygon{stroke:var(--ground);stroke-width:1}"
+    ".limit{stroke:var(--bad);stroke-width:2;stroke-dasharray:6 4}.waits{fill:var(--wait)}"
+    ".evicted{stroke:var(--bad);stroke-width:1.5}.area *,.bars *{vector-effect:non-scaling-stroke}"
+    ".job{display:grid;grid-template-columns:15rem minmax(0,1fr);gap:8px;align-items:center}"
+    ".job>span{font-size:13px;text-align:right;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}"
+    ".bars{height:14px}"
+    ".legend{display:flex;flex-wrap:wrap;gap:2px 16px;margin:6px 0}"
+    ".legend i{display:inline-block;width:12px;height:12px;border:1px solid var(--quiet)}.fails{color:var(--bad)}"
+    "body.two{max-width:1900px}.sides{display:flex;gap:32px}.sides>section{flex:1 1 0;min-width:0}"
+    ".two .job{grid-template-columns:10rem minmax(0,1fr)}"
+    "@media(max-width:46rem){body{margin:12px auto;padding:0 10px}.sides{display:block}"
+    ".times span:nth-child(even){display:none}.job,.two .job{grid-template-columns:7.5rem minmax(0,1fr)}"
+    "td,th{font-size:14px;padding-right:8px}}";
 
 std::string row(const std::vector<std::string>& cells, const char* of = "td") {
   std::string text = "<tr>";
@@ -38,17 +60,22 @@ std::string row(const std::vector<std::string>& cells, const char* of = "td") {
 }
 
 std::string table(const std::vector<std::string>& head, const std::vector<std::vector<std::string>>& rows) {
-  std::string text = "<table>" + row(head, "th");
+  std::string text = "<div class=\"scroll\"><table>" + row(head, "th");
   for (size_t i = 0; i < std::min(rows.size(), kMostRows); ++i) text += row(rows[i]);
-  text += "</table>\n";
+  text += "</table></div>\n";
   if (rows.size() > kMostRows) text += "<p>... and " + std::to_string(rows.size() - kMostRows) + " more.</p>\n";
   return text;
 }
 
+std::string concluded(const std::string& text) {
+  return "<p class=\"conclusion\">" + escape_xml(text) + "</p>\n";
+}
+
 std::string heads(const Report& report) {
   const what_if::Summary& all = report.summary;
-  return "<p>" + escape_xml(report.name) + ", from " + escape_xml(format_rfc3339(to_timestamp(report.scenario.start))) +
-         ", " + span_text(seconds_of(all.elapsed.count())) + " of simulated time. " + std::to_string(all.jobs) +
+  return "<p class=\"quiet\">" + escape_xml(report.name) + ", from " +
+         escape_xml(format_rfc3339(to_timestamp(report.scenario.start))) + ", " +
+         span_text(seconds_of(all.elapsed.count())) + " of simulated time. " + std::to_string(all.jobs) +
          " jobs: " + std::to_string(all.finished) + " finished, " + std::to_string(all.running) + " running, " +
          std::to_string(all.waiting) + " waiting, " + std::to_string(all.deactivated) + " deactivated. Wait: mean " +
          span_text(all.waits.mean) + ", p50 " + span_text(all.waits.p50) + ", p99 " + span_text(all.waits.p99) + ". " +
@@ -76,6 +103,7 @@ struct Axes {
   double seconds = 0;
   int64_t waiting = 0, without_node = 0;
   std::map<std::pair<std::string, std::string>, UsageAxis> usage;  // by flavor and resource
+  std::vector<std::string> flavor_sets;                            // of all reports: the place is the color
 };
 
 // Of every report, the usage of each queue.
@@ -111,6 +139,10 @@ Axes axes_of(const std::vector<const Report*>& reports) {
       const auto [axis, is_new] = axes.usage.try_emplace({row.flavor, row.resource});
       if (is_new) axis->second = usage_axis(reports, row.flavor, row.resource);
     }
+    for (const std::string& set : report->history.flavor_sets) {
+      if (std::find(axes.flavor_sets.begin(), axes.flavor_sets.end(), set) == axes.flavor_sets.end())
+        axes.flavor_sets.push_back(set);
+    }
   }
   return axes;
 }
@@ -139,7 +171,7 @@ std::string usage_plots(const Report& report, const Axes& axes) {
   for (size_t i = 0; i < std::min(report.summary.flavors.size(), kMostPlots); ++i) {
     const UsageRow& of = report.summary.flavors[i];
     const UsageAxis& axis = axes.usage.at({of.flavor, of.resource});
-    const auto amount = [&](int64_t value) { return to_quantity(of.resource, value).text(); };
+    const auto amount = [&](int64_t value) { return readable_quantity(of.resource, to_quantity(of.resource, value)); };
     const std::vector<Series> series = series_of(report, of, axis);
     text += "<h3>" + escape_xml(of.flavor + ", " + of.resource) + "</h3>\n";
     text += stacked_plot({.title = "Usage of " + of.flavor + ", " + of.resource,
@@ -152,7 +184,7 @@ std::string usage_plots(const Report& report, const Axes& axes) {
                          series);
     std::vector<std::string> names;
     for (const Series& one : series) names.push_back(one.name);
-    text += legend(names);
+    text += legend(names, Palette::kQueues);
   }
   return text;
 }
@@ -164,7 +196,8 @@ std::string counts_plot(const char* title, const what_if::UsageTracks& tracks, i
                        .seconds = axes.seconds,
                        .covered = seconds_of(report.summary.elapsed.count()),
                        .most = static_cast<double>(most),
-                       .most_text = std::to_string(most)},
+                       .most_text = std::to_string(most),
+                       .of_queues = false},
                       {{title, tracks.pending().averages(tracks.width(), tracks.end())}});
 }
 
@@ -177,7 +210,9 @@ std::string nodes_plot(const Report& report, const Axes& axes) {
   if (!report.summary.knows_nodes) return "";
   std::vector<std::vector<std::string>> rows;
   for (const what_if::NodeRow& row : report.summary.nodes) {
-    const auto amount = [&](double value) { return to_quantity(row.resource, static_cast<int64_t>(value)).text(); };
+    const auto amount = [&](double value) {
+      return readable_quantity(row.resource, to_quantity(row.resource, std::llround(value)));
+    };
     rows.push_back({row.flavor, std::to_string(row.nodes), row.resource, amount(static_cast<double>(row.allocatable)),
                     amount(static_cast<double>(row.others)), amount(row.mean), amount(static_cast<double>(row.most))});
   }
@@ -192,6 +227,10 @@ std::string gantt(const Report& report, const Axes& axes) {
   for (const what_if::Stay& stay : report.history.stays) {
     if (stay.job < kMostJobs) stays[stay.job].push_back(&stay);
   }
+  const auto color_of = [&](const std::string& set) {
+    return static_cast<size_t>(std::find(axes.flavor_sets.begin(), axes.flavor_sets.end(), set) -
+                               axes.flavor_sets.begin());
+  };
   std::vector<GanttRow> rows;
   for (uint32_t job = 0; job < std::min(report.history.jobs.size(), kMostJobs); ++job) {
     if (report.history.jobs[job].fate == what_if::Fate::kNotCome) continue;
@@ -212,7 +251,7 @@ std::string gantt(const Report& report, const Axes& axes) {
       if (placed == from || placed < to)
         row_of.bars.push_back({.from = placed,
                                .to = to,
-                               .color = stay->flavors,
+                               .color = color_of(report.history.flavor_sets[stay->flavors]),
                                .evicted = stay->ended_by_eviction,
                                .text = row_of.name + " on " + report.history.flavor_sets[stay->flavors] + ", " +
                                        span_text(to - placed) + (stay->ended_by_eviction ? ", evicted" : "")});
@@ -225,7 +264,7 @@ std::string gantt(const Report& report, const Axes& axes) {
   std::string text = "<h2>Jobs</h2>\n<p>A thin bar: it waits. A red border: it was evicted.";
   if (report.history.jobs.size() > kMostJobs)
     text += " The first " + std::to_string(kMostJobs) + " of " + std::to_string(report.history.jobs.size()) + " jobs.";
-  return text + "</p>\n" + legend(report.history.flavor_sets) + gantt_plot(axes.seconds, rows);
+  return text + "</p>\n" + legend(axes.flavor_sets, Palette::kFlavors) + gantt_plot(axes.seconds, rows);
 }
 
 std::string tables(const Report& report) {
@@ -261,25 +300,16 @@ std::string body(const Report& report, const Axes& axes) {
 
 // The figures that a change of a configuration is judged by.
 std::string differences(const Report& before, const Report& after) {
-  const what_if::Summary &a = before.summary, &b = after.summary;
-  const auto count = [](const char* name, size_t was, size_t is) {
-    return std::vector<std::string>{name, std::to_string(was), std::to_string(is)};
-  };
-  const auto span = [](const char* name, double was, double is) {
-    return std::vector<std::string>{name, span_text(was), span_text(is)};
-  };
-  return table({"", before.name, after.name},
-               {span("Simulated time", seconds_of(a.elapsed.count()), seconds_of(b.elapsed.count())),
-                count("Jobs", a.jobs, b.jobs), count("Finished", a.finished, b.finished),
-                count("Waiting at the end", a.waiting, b.waiting), count("Deactivated", a.deactivated, b.deactivated),
-                span("Wait, mean", a.waits.mean, b.waits.mean), span("Wait, p50", a.waits.p50, b.waits.p50),
-                span("Wait, p99", a.waits.p99, b.waits.p99), span("Wait, longest", a.waits.most, b.waits.most),
-                count("Evictions", a.evictions, b.evictions), count("Preemptions", a.preemptions, b.preemptions),
-                count("Flavor fallbacks", a.fallbacks, b.fallbacks)});
+  std::vector<TableRow> rows = comparison_rows(before, after, true);
+  TableRow head = std::move(rows.front());
+  head.back() = "Change";
+  rows.erase(rows.begin());
+  return table(head, rows);
 }
 
 std::string page(const std::string& title, const char* open, const std::string& content) {
   return "<!DOCTYPE html>\n<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\"><head><meta charset=\"utf-8\"/>"
+         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>"
          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\"/>"
          "<title>muster simulate: " +
          escape_xml(title) + "</title><style>" + kStyle + "</style></head>\n" + open + "\n<h1>muster simulate</h1>\n" +
@@ -289,14 +319,14 @@ std::string page(const std::string& title, const char* open, const std::string& 
 }  // namespace
 
 std::string report_page(const Report& report) {
-  return page(report.name, "<body>", body(report, axes_of({&report})));
+  return page(report.name, "<body>", concluded(conclusion(report)) + body(report, axes_of({&report})));
 }
 
 std::string comparison_page(const Report& before, const Report& after) {
   const Axes axes = axes_of({&before, &after});
   return page(before.name + " and " + after.name, "<body class=\"two\">",
-              differences(before, after) + "<div class=\"sides\">\n<section>\n" + body(before, axes) +
-                  "</section>\n<section>\n" + body(after, axes) + "</section>\n</div>\n");
+              concluded(conclusion(before, after)) + differences(before, after) + "<div class=\"sides\">\n<section>\n" +
+                  body(before, axes) + "</section>\n<section>\n" + body(after, axes) + "</section>\n</div>\n");
 }
 
 }  // namespace muster::commands

@@ -10,14 +10,17 @@
 namespace muster::commands {
 namespace {
 
-constexpr double kLeft = 10, kWidth = 940, kTop = 24, kHeight = 200;
+constexpr double kWidth = 960, kHeight = 200;  // of a drawing, which is stretched to the width of the page
 // Colors that most people with a color vision deficiency can distinguish (after Okabe and Ito), then the same
-// colors, lighter.
-constexpr std::array kColors = {"#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00",
-                                "#f0e442", "#7f7f7f", "#8fb8d8", "#f3cf80", "#80cfb9", "#e6bcd3"};
+// colors, lighter. They have a contrast of 3 and more to white or to the dark ground; a thin line is around each.
+constexpr std::array kQueueColors = {"#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00",
+                                     "#d8c52c", "#7f7f7f", "#8fb8d8", "#f3cf80", "#80cfb9", "#e6bcd3"};
+constexpr std::array kFlavorColors = {"#7b5cb8", "#8a5a2b", "#6b8e23", "#c2185b", "#3f8f93",
+                                      "#b3a0d9", "#c99a6b", "#a9c46c", "#e58aad", "#8fc7ca"};
 
-std::string color(size_t number) {
-  return kColors[number % kColors.size()];
+std::string color(size_t number, Palette palette) {
+  return palette == Palette::kQueues ? kQueueColors[number % kQueueColors.size()]
+                                     : kFlavorColors[number % kFlavorColors.size()];
 }
 
 std::string number(double value) {
@@ -26,32 +29,18 @@ std::string number(double value) {
   return text;
 }
 
-std::string text_at(double x, double y, const char* anchor, const std::string& text) {
-  return "<text x=\"" + number(x) + "\" y=\"" + number(y) + "\" text-anchor=\"" + anchor + "\">" + escape_xml(text) +
-         "</text>";
-}
-
-std::string line(double x1, double y1, double x2, double y2, const char* of_class) {
-  return "<line class=\"" + std::string(of_class) + "\" x1=\"" + number(x1) + "\" y1=\"" + number(y1) + "\" x2=\"" +
-         number(x2) + "\" y2=\"" + number(y2) + "\"/>";
-}
-
 // The axis of time below a plot.
-std::string time_axis(double seconds, double y) {
-  std::string text;
+std::string time_axis(double seconds) {
+  std::string text = "<p class=\"times\">";
   constexpr int kMarks = 6;
-  for (int i = 0; i <= kMarks; ++i) {
-    const double share = static_cast<double>(i) / kMarks;
-    const char* anchor = i == 0 ? "start" : i == kMarks ? "end" : "middle";
-    text += text_at(kLeft + share * kWidth, y + 16, anchor, span_text(seconds * share));
-    text += line(kLeft + share * kWidth, y, kLeft + share * kWidth, y + 4, "axis");
-  }
-  return text + line(kLeft, y, kLeft + kWidth, y, "axis");
+  for (int i = 0; i <= kMarks; ++i) text += "<span>" + span_text(seconds * i / kMarks) + "</span>";
+  return text + "</p>\n";
 }
 
-std::string svg(double height, const std::string& label, const std::string& content) {
-  return "<svg role=\"img\" viewBox=\"0 0 960 " + number(height) + "\"><title>" + escape_xml(label) + "</title>" +
-         content + "</svg>\n";
+std::string svg(double height, const char* of_class, const std::string& label, const std::string& content) {
+  return "<svg role=\"img\" class=\"" + std::string(of_class) + "\" viewBox=\"0 0 " + number(kWidth) + " " +
+         number(height) + "\" preserveAspectRatio=\"none\"><title>" + escape_xml(label) + "</title>" + content +
+         "</svg>";
 }
 
 }  // namespace
@@ -68,9 +57,9 @@ std::string stacked_plot(const PlotFrame& frame, const std::vector<Series>& seri
   std::fill(below.begin(), below.end(), 0);
   const double width = frame.seconds > 0 ? kWidth * std::min(frame.covered / frame.seconds, 1.0) : 0;
   const auto x = [&](size_t span) {
-    return kLeft + width * static_cast<double>(span) / static_cast<double>(std::max<size_t>(spans, 1));
+    return width * static_cast<double>(span) / static_cast<double>(std::max<size_t>(spans, 1));
   };
-  const auto y = [&](double value) { return kTop + kHeight * (1 - value / most); };
+  const auto y = [&](double value) { return kHeight * (1 - value / most); };
   std::string content;
   for (size_t number_of = 0; number_of < series.size(); ++number_of) {
     // Steps: along the top from the left, back along the bottom.
@@ -82,46 +71,48 @@ std::string stacked_plot(const PlotFrame& frame, const std::vector<Series>& seri
       bottom = to + number(y(below[i])) + " " + from + number(y(below[i])) + " " + bottom;
       below[i] += value;
     }
-    content += "<polygon fill=\"" + color(number_of) + "\" points=\"" + top + bottom + "\"><title>" +
-               escape_xml(series[number_of].name) + "</title></polygon>";
+    const std::string look = frame.of_queues ? "fill=\"" + color(number_of, Palette::kQueues) : "class=\"waits";
+    content += "<polygon " + look + "\" points=\"" + top + bottom + "\"><title>" + escape_xml(series[number_of].name) +
+               "</title></polygon>";
   }
+  std::string limit;
   if (frame.limit > 0 && frame.limit <= most) {
-    content += line(kLeft, y(frame.limit), kLeft + kWidth, y(frame.limit), "limit");
-    content += text_at(kLeft + kWidth, y(frame.limit) - 4, "end", frame.limit_text);
+    const std::string at = number(y(frame.limit));
+    content += "<line class=\"limit\" x1=\"0\" y1=\"" + at + "\" x2=\"" + number(kWidth) + "\" y2=\"" + at + "\"/>";
+    limit = "<span class=\"of-limit\">" + escape_xml(frame.limit_text) + "</span>";
   }
-  content += text_at(kLeft, kTop - 8, "start", frame.most_text) + time_axis(frame.seconds, kTop + kHeight);
-  return svg(kTop + kHeight + 24, frame.title, content);
+  return "<div class=\"plot\"><p class=\"top\"><span>" + escape_xml(frame.most_text) + "</span>" + limit + "</p>" +
+         svg(kHeight, "area", frame.title, content) + time_axis(frame.seconds) + "</div>\n";
 }
 
 std::string gantt_plot(double seconds, const std::vector<GanttRow>& rows) {
-  constexpr double kRow = 12, kNames = 220;
+  constexpr double kRow = 12;
   const double whole = seconds > 0 ? seconds : 1;
-  const auto x = [&](double at) { return kNames + (kLeft + kWidth - kNames) * at / whole; };
-  std::string content;
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const double y = kTop + kRow * static_cast<double>(i);
-    // Long names end where the bars begin; a tooltip shows the whole name.
-    const std::string shown = rows[i].name.size() > 34 ? rows[i].name.substr(0, 33) + "~" : rows[i].name;
-    content += "<g>" + text_at(kNames - 6, y + 9, "end", shown);
-    for (const GanttBar& bar : rows[i].bars) {
+  const auto x = [&](double at) { return kWidth * at / whole; };
+  std::string text = "<div class=\"gantt\">\n";
+  for (const GanttRow& row : rows) {
+    std::string bars;
+    for (const GanttBar& bar : row.bars) {
       const double width = std::max(x(bar.to) - x(bar.from), 0.5);
-      content += "<rect x=\"" + number(x(bar.from)) + "\" y=\"" + number(bar.waits ? y + 4 : y + 1) + "\" width=\"" +
-                 number(width) + "\" height=\"" + (bar.waits ? "3.0" : "9.0") + "\" fill=\"" +
-                 (bar.waits ? "#bbbbbb" : color(bar.color)) + "\"" + (bar.evicted ? " class=\"evicted\"" : "") +
-                 "><title>" + escape_xml(bar.text) + "</title></rect>";
+      bars += "<rect x=\"" + number(x(bar.from)) + "\" y=\"" + (bar.waits ? "4.0" : "1.0") + "\" width=\"" +
+              number(width) + "\" height=\"" + (bar.waits ? "4.0" : "10.0") + "\"";
+      const std::string of_class = std::string(bar.waits ? "waits" : "") + (bar.evicted ? " evicted" : "");
+      if (!bar.waits) bars += " fill=\"" + color(bar.color, Palette::kFlavors) + "\"";
+      if (!of_class.empty()) bars += " class=\"" + of_class + "\"";
+      bars += "><title>" + escape_xml(bar.text) + "</title></rect>";
     }
-    content += "</g>";
+    // A long name is cut where the bars begin; pointed at, it is shown in full.
+    const std::string name = escape_xml(row.name);
+    text += "<div class=\"job\"><span title=\"" + name + "\">" + name + "</span>" + svg(kRow, "bars", row.name, bars) +
+            "</div>\n";
   }
-  const double end = kTop + kRow * static_cast<double>(rows.size());
-  content += text_at(kNames, kTop - 8, "start", "0s") + text_at(kLeft + kWidth, kTop - 8, "end", span_text(seconds)) +
-             line(kNames, end + 2, kLeft + kWidth, end + 2, "axis");
-  return svg(end + 10, "Jobs over time", content);
+  return text + "<div class=\"job\"><span></span>" + time_axis(seconds) + "</div></div>\n";
 }
 
-std::string legend(const std::vector<std::string>& names) {
+std::string legend(const std::vector<std::string>& names, Palette palette) {
   std::string text = "<p class=\"legend\">";
   for (size_t i = 0; i < names.size(); ++i)
-    text += "<span><i style=\"background:" + color(i) + "\"></i> " + escape_xml(names[i]) + "</span> ";
+    text += "<span><i style=\"background:" + color(i, palette) + "\"></i> " + escape_xml(names[i]) + "</span> ";
   return text + "</p>\n";
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "commands/simulate/expectations.h"
+#include "commands/terminal/text_table.h"
 #include "simulation/what_if/scenario_reader.h"
 #include "simulation/what_if/summary.h"
 
@@ -39,6 +40,11 @@ std::string report_csv(const Report& report);
 std::string report_junit(const Report& report);
 // Two configurations side by side.
 std::string comparison_table(const Report& before, const Report& after);
+// Its rows, of which the first is the head. `all`: also the figures that the table of a terminal leaves out.
+std::vector<TableRow> comparison_rows(const Report& before, const Report& after, bool all);
+// What it comes to, in a sentence or two: who never starts, how long the others wait, and what a change changes.
+std::string conclusion(const Report& report);
+std::string conclusion(const Report& before, const Report& after);
 nlohmann::json comparison_json(const Report& before, const Report& after);
 
 // Without the name of the job.

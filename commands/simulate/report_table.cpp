@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "api/meta/readable_quantity.h"
 #include "api/requests.h"
 #include "commands/simulate/report.h"
 #include "commands/terminal/escape.h"
@@ -29,7 +30,7 @@ std::string share(double part, int64_t whole) {
 }
 
 std::string amount(const std::string& resource, double value) {
-  return to_quantity(resource, static_cast<int64_t>(std::llround(value))).text();
+  return readable_quantity(resource, to_quantity(resource, std::llround(value)));
 }
 
 // Without an admitted job no wait has ended.
@@ -184,7 +185,7 @@ std::string report_table(const Report& report) {
          without_node_table(report) + notes_text(report) + expectations_text(report);
 }
 
-std::string comparison_table(const Report& before, const Report& after) {
+std::vector<TableRow> comparison_rows(const Report& before, const Report& after, bool all) {
   const auto change = [](double from, double to) {
     const double by = to - from;
     return (by < 0 ? "-" : "+") + span_text(std::abs(by));
@@ -197,13 +198,20 @@ std::string comparison_table(const Report& before, const Report& after) {
     rows.push_back({what, count(from), count(to), (to < from ? "-" : "+") + count(to < from ? from - to : to - from)});
   };
   const Summary &a = before.summary, &b = after.summary;
+  if (all) add_span("simulated time", seconds_of(a.elapsed.count()), seconds_of(b.elapsed.count()));
   add_count("jobs", a.jobs, b.jobs);
   add_count("finished", a.finished, b.finished);
   add_count("never started", a.never_started, b.never_started);
+  if (all) {
+    add_count("waiting at the end", a.waiting, b.waiting);
+    add_count("deactivated", a.deactivated, b.deactivated);
+    add_count("flavor fallbacks", a.fallbacks, b.fallbacks);
+  }
   add_count("evictions", a.evictions, b.evictions);
   add_count("preemptions", a.preemptions, b.preemptions);
   add_span("wait, mean", a.waits.mean, b.waits.mean);
   add_span("wait, p99", a.waits.p99, b.waits.p99);
+  if (all) add_span("wait, longest", a.waits.most, b.waits.most);
   if (a.knows_nodes || b.knows_nodes) {
     add_count("admissions that waited for nodes", a.node_waits.waited, b.node_waits.waited);
     add_span("wait for nodes, p99", a.node_waits.waits.p99, b.node_waits.waits.p99);
@@ -228,7 +236,12 @@ std::string comparison_table(const Report& before, const Report& after) {
     rows.push_back({"usage of " + key.first + ", " + key.second, both.first.empty() ? "-" : both.first,
                     both.second.empty() ? "-" : both.second, ""});
   }
-  return limited(std::move(rows)) + notes_text(before) + notes_text(after) + expectations_text(after);
+  return rows;
+}
+
+std::string comparison_table(const Report& before, const Report& after) {
+  return limited(comparison_rows(before, after, false)) + notes_text(before) + notes_text(after) +
+         expectations_text(after);
 }
 
 }  // namespace muster::commands

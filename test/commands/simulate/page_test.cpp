@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "commands/simulate/page.h"
+#include "commands/simulate/plots.h"
 #include "test/simulation/queues.h"
 #include "test/simulation/what_if/scenarios.h"
 
@@ -119,7 +120,8 @@ TEST_CASE("page: two configurations stand side by side below the figures of both
   CHECK(count(page.substr(0, second), "<rect") == 3);
   CHECK(count(page.substr(second), "<rect") == 2);
   for (const char* text :
-       {"<th>proposal</th>", "<td>Wait, longest</td><td>9m</td><td>0s</td>", "nominal quota 4", "nominal quota 6"})
+       {"<th>proposal</th><th>Change</th>", "<td>wait, longest</td><td>9m</td><td>0s</td><td>-9m</td>",
+        "nominal quota 4", "nominal quota 6"})
     CHECK_MESSAGE(page.find(text) != std::string::npos, text);
 }
 
@@ -142,11 +144,87 @@ TEST_CASE("page: two configurations have the same axes, and a queue has the same
   CHECK(part(left, "<p class=\"legend\">", "</p>") == legend);
   CHECK(legend.find("red") < legend.find("blue"));
   // What is written at the top of the usage, and below it the times.
-  const std::string axis =
-      part(right, "<text x=\"10.0\" y=\"16.0\"", "<line class=\"axis\" x1=\"10.0\" y1=\"224.0\" x2=\"950.0\"");
-  CHECK(part(left, "<text x=\"10.0\" y=\"16.0\"", "<line class=\"axis\" x1=\"10.0\" y1=\"224.0\" x2=\"950.0\"") ==
-        axis);
-  CHECK(axis.find(">8</text>") != std::string::npos);
+  const std::string top = part(right, "<p class=\"top\">", "</span>"),
+                    times = part(right, "<p class=\"times\">", "</p>");
+  CHECK(part(left, "<p class=\"top\">", "</span>") == top);
+  CHECK(part(left, "<p class=\"times\">", "</p>") == times);
+  CHECK(top == "<p class=\"top\"><span>8");
+}
+
+TEST_CASE("page: the conclusion comes first, and a change of who starts before the waits of the others") {
+  const auto with = [](int quota, const std::vector<json>& jobs) {
+    std::vector<json> objects = queues(quota);
+    objects.insert(objects.end(), jobs.begin(), jobs.end());
+    return report_of(objects);
+  };
+  const std::vector<json> two = {job("a", 4, "0s"), job("b", 2, "1m")};
+  const Report all = with(4, two);
+  CHECK(conclusion(all) == "All 2 jobs start. Wait before the start: 4m30s on average, 9m at most.");
+  const Report one_never = with(4, {job("a", 4, "0s"), job("wide", 9, "0s")});
+  CHECK(conclusion(one_never) == "1 of 2 jobs never starts. Wait of the others: 0s on average, 0s at most.");
+  Report none = all;
+  none.summary = {};
+  CHECK(conclusion(none) == "No job has arrived.");
+  Report asked = with(4, two);
+  asked.asked = 0;
+  CHECK(conclusion(asked) == verdict_text(asked));
+
+  Report after = with(6, two);
+  after.name = "proposal";
+  CHECK(conclusion(all, after) ==
+        "With proposal, " + all.summary.groups[0].queue + " waits 4m30s less (on average). No job is evicted.");
+  CHECK(conclusion(all, all).find("waits as long as before") != std::string::npos);
+  Report room = with(9, {job("a", 4, "0s"), job("wide", 9, "0s")});
+  room.expectations = {{.name = "e", .holds = false, .found = "f"}, {.name = "g", .holds = true, .found = "h"}};
+  CHECK(conclusion(one_never, room).starts_with("1 of 2 expectations FAIL. 0 jobs never start, before 1. "));
+
+  const std::string page = comparison_page(all, after);
+  const size_t first = page.find("class=\"conclusion\"");
+  REQUIRE(first != std::string::npos);
+  CHECK(first < page.find("<table"));
+  CHECK(report_page(all).find("All 2 jobs start") < report_page(all).find("<h2"));
+}
+
+TEST_CASE("page: it follows the dark scheme, stacks on a narrow screen, and its texts are not scaled with the plots") {
+  std::vector<json> objects = queues(4);
+  objects.push_back(job("a", 4, "0s"));
+  const std::string page = report_page(report_of(objects));
+  for (const char* part :
+       {"prefers-color-scheme:dark", "max-width:46rem", "color-scheme:light dark", "width=device-width"})
+    CHECK_MESSAGE(page.find(part) != std::string::npos, part);
+  CHECK(page.find("<text") == std::string::npos);
+  // Jobs that wait are no queue.
+  CHECK(count(page, "<polygon class=\"waits\"") == 1);
+  // Of each color that an element has on itself: a queue and a flavor never share it.
+  const auto colors_of = [&](const std::string& legend) {
+    std::vector<std::string> colors;
+    for (size_t at = legend.find("background:#"); at != std::string::npos; at = legend.find("background:#", at + 1))
+      colors.push_back(legend.substr(at + 11, 7));
+    return colors;
+  };
+  std::vector<std::string> names(10, "x");
+  for (const std::string& queue : colors_of(legend(names, Palette::kQueues))) {
+    for (const std::string& flavor : colors_of(legend(names, Palette::kFlavors))) CHECK(queue != flavor);
+  }
+  CHECK(colors_of(legend(names, Palette::kFlavors)).size() == 10);
+}
+
+TEST_CASE("page: a flavor has the same color on both sides, whichever is used first") {
+  std::vector<json> objects = queues(4);
+  objects.push_back(job("a", 4, "0s"));
+  Report before = report_of(objects), after = before;
+  REQUIRE(before.history.flavor_sets.size() == 1);
+  after.history.flavor_sets.insert(after.history.flavor_sets.begin(), "other");
+  for (what_if::Stay& stay : after.history.stays) ++stay.flavors;
+  const std::string page = comparison_page(before, after);
+  const auto bar = [](const std::string& text) {
+    const size_t end = text.find("<title>default/a on default");
+    REQUIRE(end != std::string::npos);
+    const size_t fill = text.rfind("fill=\"", end);
+    return text.substr(fill, 14);
+  };
+  const size_t second = page.rfind("<section>");
+  CHECK(bar(page.substr(0, second)) == bar(page.substr(second)));
 }
 
 TEST_CASE("page: names that tenants write stay text") {

@@ -8,6 +8,7 @@
 
 #include "api/codec/yaml.h"
 #include "test/commands/simulate/called.h"
+#include "test/support/files.h"
 #include "test/support/vectors.h"
 
 namespace simulate_test {
@@ -27,6 +28,22 @@ TEST_CASE("simulate: waits, usage, evictions and who waits are told") {
     INFO(answer.out);
     CHECK(answer.out.find(part) != std::string::npos);
   }
+}
+
+TEST_CASE("simulate: amounts read alike in the table and on the page, and stay exact for programs") {
+  std::string queues = kQueues;
+  for (size_t at = 0; (at = queues.find("nominalQuota: 10", at)) != std::string::npos; ++at)
+    queues.replace(at, 16, "nominalQuota: 99626m");
+  const TemporaryFolder folder;
+  folder.write("a/queues.yaml", queues);
+  folder.write("a/jobs.yaml", kTwoJobs);
+  const Answer answer = simulate({"-f", folder / "a", "--html", folder / "page.html"});
+  INFO(answer.err << answer.out);
+  REQUIRE(answer.code == 0);
+  CHECK(answer.out.find("  199.252  ") != std::string::npos);
+  CHECK(answer.out.find("99626m") == std::string::npos);
+  CHECK(test::read_file(folder / "page.html").find("nominal quota 199.252") != std::string::npos);
+  CHECK(json::parse(simulate({"-f", folder / "a", "-o", "json"}).out)["flavors"][0]["nominal"] == "199252m");
 }
 
 TEST_CASE("simulate: README's what-if gives the figures that README shows") {
