@@ -148,7 +148,7 @@ func TestDashboardWithVeryManyRows(t *testing.T) {
 	})
 	t.Run("queues", func(t *testing.T) {
 		browser.Do(t, chromedp.Navigate(page+"#/quota"), chromedp.Evaluate(watchLongTasks, &ready))
-		browser.WaitText(t, "1000 ClusterQueues", "queue-0000", "queue-0999")
+		browser.WaitText(t, "1,000 ClusterQueues", "queue-0000", "queue-0999")
 		tasks("the first picture of 1,000 queues", 600*time.Millisecond)
 		from := rounds.Load()
 		harness.Eventually(t, 30*time.Second, "four rounds of answers", func() error {

@@ -87,6 +87,7 @@ export interface List<Item> {
     remaining?: number;
     // By state, of all that the other filters match. An older muster has none, and knows no filter either.
     counts?: Record<string, number>;
+    recordsSubmitters?: boolean;
     notes?: string[];
     hidden?: { count: number; amount: string };
   };

@@ -21,15 +21,15 @@ export function Jobs({ namespace, first }: { namespace: string; first: Filter })
     setFilter(next);
     window.history.replaceState(window.history.state, "", "#/jobs/" + (encodeURIComponent(namespace) || "*") + writeFilter(next));
   };
-  // An older muster knows no filter.
   const counts = list?.metadata.counts;
-  const canFilter = list === undefined || counts !== undefined || narrows(filter);
-  const withSubmitter = filter.submitter !== "" || (list?.items.some((item) => item.submitter !== undefined) ?? false);
   // Who lists Workloads and LocalQueues there, and finds neither, has typed another name than the one that was meant.
   const unknown = namespace !== "" && !narrows(filter) && list?.items.length === 0 && (list.metadata.remaining ?? 0) === 0 && queues.answer?.items.length === 0;
+  // An older muster knows no filter.
+  const canFilter = !unknown && (list === undefined || counts !== undefined || narrows(filter));
+  const withSubmitter = filter.submitter !== "" || list?.metadata.recordsSubmitters === true;
   return (
     <main>
-      <h1 class="quiet">Jobs <small>{where}</small></h1>
+      {!unknown && <h1 class="quiet">Jobs <small>{where}</small></h1>}
       <div class="filter">
         <Namespace namespace={namespace} />
         {canFilter && <Search filter={filter} set={set} />}

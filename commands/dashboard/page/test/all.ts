@@ -1,0 +1,64 @@
+// What the page computes, without a browser: run by `scripts/dashboard check`. Ends with an error that names each case
+// that fails.
+import table from "../../../../test/api/meta/readable_quantities.json";
+
+import type { Quota } from "../src/api";
+import { partsOf } from "../src/bars";
+import { narrows, NO_FILTER, questionOf, readFilter, writeFilter, type Filter } from "../src/filter";
+import { count, linkOf, readable, relative, utc, withTimes } from "../src/words";
+
+const wrong: string[] = [];
+
+function same(what: string, is: unknown, wanted: unknown): void {
+  if (JSON.stringify(is) !== JSON.stringify(wanted)) wrong.push(what + ": is " + JSON.stringify(is) + ", should be " + JSON.stringify(wanted));
+}
+
+// The same table is read by test/api/meta/readable_quantity_test.cpp.
+for (const [resource, quantity, wanted] of table) same(resource + " " + quantity, readable(resource!, quantity), wanted);
+same("a count", count(50000), "50,000");
+
+// [nominal, used, borrowed, free, max] and what is drawn of it: own, lent, free of its own, borrowed, used by others.
+const bars: [string, string[], number[]][] = [
+  ["idle, alone", ["10", "0", "0", "10", "10"], [0, 0, 10, 0, 0]],
+  ["full, alone", ["10", "10", "0", "0", "10"], [10, 0, 0, 0, 0]],
+  ["its cohort is full, and it uses its own", ["4", "4", "0", "0", "24"], [4, 0, 0, 0, 20]],
+  ["it has lent all", ["12", "0", "0", "0", "28"], [0, 12, 0, 0, 16]],
+  ["it has lent a part", ["12", "2", "0", "4", "28"], [2, 6, 4, 0, 16]],
+  ["it borrows all", ["16", "28", "12", "0", "28"], [16, 0, 0, 12, 0]],
+  ["it can still borrow", ["16", "20", "4", "3", "28"], [16, 0, 0, 4, 5]],
+  ["all of the cohort is free", ["4", "0", "0", "24", "24"], [0, 0, 4, 0, 0]],
+  ["no quota of its own", ["0", "2", "2", "1", "8"], [0, 0, 0, 2, 5]],
+  ["more is used than there is", ["4", "8", "4", "0", "6"], [4, 0, 0, 4, 0]],
+  ["no quota at all", ["0", "0", "0", "0", "0"], [0, 0, 0, 0, 0]],
+];
+for (const [what, [nominal, used, borrowed, free, max], wanted] of bars) {
+  const quota = { flavor: "f", resource: "cpu", nominal, used, borrowed, free, max } as Quota;
+  const parts = partsOf(quota);
+  same(what, [parts.own, parts.lent, parts.freeOfOwn, parts.borrowed, parts.others], wanted);
+  // What is left empty is what is free.
+  same(what + ", empty", parts.whole - parts.own - parts.lent - parts.borrowed - parts.others, parts.free);
+}
+
+const at = Date.parse("2026-11-28T00:17:05Z");
+same("UTC", utc("2026-11-28T01:22:05+01:00"), "2026-11-28 00:22:05 UTC");
+same("no time", utc("soon"), "soon");
+same("a time before", relative("2026-11-28T00:14:05Z", at), "3m ago");
+same("a time after", relative("2026-11-28T00:22:05Z", at), "in 5m");
+same("a sentence", withTimes("waits until 2026-11-28T00:22:05Z, since 2026-11-28T00:14:05Z.", at),
+  "waits until 5m from now (2026-11-28 00:22:05 UTC), since 3m ago (2026-11-28 00:14:05 UTC).");
+same("a sentence without times", withTimes("asks for 4 cpu", at), "asks for 4 cpu");
+
+const filter: Filter = { search: "a b&c", states: ["Pending", "Failed"], queue: "main", labels: "team in (a,b)", submitter: "oidc:x@y", sort: "-created", finished: true };
+same("a filter in the address", readFilter(new URLSearchParams(writeFilter(filter))), filter);
+same("no filter in the address", writeFilter(NO_FILTER), "");
+same("an order narrows nothing", narrows({ ...NO_FILTER, sort: "name", finished: true }), false);
+same("a search narrows", narrows({ ...NO_FILTER, search: "x" }), true);
+same("of a namespace", questionOf("team-a", filter), {
+  namespace: "team-a", queue: "main", state: "Pending,Failed", labelSelector: "team in (a,b)", search: "a b&c",
+  sortBy: "-created", submitter: "oidc:x@y", finished: "true",
+});
+same("of all namespaces", questionOf("", { ...NO_FILTER, queue: "cq" }).clusterQueue, "cq");
+same("who asks for finished jobs gets them", questionOf("", { ...NO_FILTER, states: ["Finished"] }).finished, "true");
+same("names in a link", linkOf("a", { kind: "job", name: "x/../y?z" }), "#/job/a/job/x%2F..%2Fy%3Fz");
+
+if (wrong.length > 0) throw new Error("\n" + wrong.join("\n"));
