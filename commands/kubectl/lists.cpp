@@ -98,6 +98,7 @@ const ResourceType& type_of(ListKind kind) {
 Result<json> make_list(const explain::QueueSnapshot& snapshot, const ListQuestion& question) {
   switch (question.kind) {
     case ListKind::kWorkloadList:
+      if (!question.filter.empty()) return fail("only muster itself filters and sorts lists");
       return explain::workload_list(snapshot, {.ns = question.ns,
                                                .local_queue = question.local_queue,
                                                .cluster_queue = question.cluster_queue,
@@ -122,7 +123,6 @@ Result<json> make_list(const explain::QueueSnapshot& snapshot, const ListQuestio
 
 Result<FetchedList> look_here(MusterReader& reader, const ListQuestion& question) {
   if (question.kind == ListKind::kUsage) return fail("only muster itself knows what queues have used before");
-  if (!question.filter.empty()) return fail("only muster itself filters and sorts lists");
   auto settings = reader.settings();
   if (!settings) return fail(settings.error().message);
   const Now now = system_clock().now();

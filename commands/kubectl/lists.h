@@ -21,10 +21,10 @@ struct ListQuestion {
   std::string ns{};  // empty: all namespaces
   std::string local_queue{}, cluster_queue{};
   std::string resource{};  // of holders
-  // Of Workloads, as muster's list takes them: state, labelSelector, search, sortBy, finished, submitter.
-  std::map<std::string, std::string, std::less<>> filter{};
   // A part of the Workloads; a limit of 0: all of them.
   int64_t limit = 0, offset = 0;
+  // Of Workloads, as muster's list takes them: state, labelSelector, search, sortBy, finished, submitter.
+  std::map<std::string, std::string, std::less<>> filter{};
 };
 
 struct FetchedList {

@@ -30,22 +30,6 @@ TEST_CASE("simulate: waits, usage, evictions and who waits are told") {
   }
 }
 
-TEST_CASE("simulate: amounts read alike in the table and on the page, and stay exact for programs") {
-  std::string queues = kQueues;
-  for (size_t at = 0; (at = queues.find("nominalQuota: 10", at)) != std::string::npos; ++at)
-    queues.replace(at, 16, "nominalQuota: 99626m");
-  const TemporaryFolder folder;
-  folder.write("a/queues.yaml", queues);
-  folder.write("a/jobs.yaml", kTwoJobs);
-  const Answer answer = simulate({"-f", folder / "a", "--html", folder / "page.html"});
-  INFO(answer.err << answer.out);
-  REQUIRE(answer.code == 0);
-  CHECK(answer.out.find("  199.252  ") != std::string::npos);
-  CHECK(answer.out.find("99626m") == std::string::npos);
-  CHECK(test::read_file(folder / "page.html").find("nominal quota 199.252") != std::string::npos);
-  CHECK(json::parse(simulate({"-f", folder / "a", "-o", "json"}).out)["flavors"][0]["nominal"] == "199252m");
-}
-
 TEST_CASE("simulate: README's what-if gives the figures that README shows") {
   const std::string folder = std::string(MUSTER_SOURCE_DIR) + "/manifests/samples/what-if/";
   const TemporaryFolder output;
@@ -136,6 +120,22 @@ TEST_CASE("simulate: bad input is refused with file, path and sentence, and noth
     CHECK(answer.out == "");
     CHECK(answer.err.size() > 20);
   }
+}
+
+TEST_CASE("simulate: amounts read alike in the table and on the page, and stay exact for programs") {
+  std::string queues = kQueues;
+  for (size_t at = 0; (at = queues.find("nominalQuota: 10", at)) != std::string::npos; ++at)
+    queues.replace(at, 16, "nominalQuota: 99626m");
+  const TemporaryFolder folder;
+  folder.write("a/queues.yaml", queues);
+  folder.write("a/jobs.yaml", kTwoJobs);
+  const Answer answer = simulate({"-f", folder / "a", "--html", folder / "page.html"});
+  INFO(answer.err << answer.out);
+  REQUIRE(answer.code == 0);
+  CHECK(answer.out.find("  199.252  ") != std::string::npos);
+  CHECK(answer.out.find("99626m") == std::string::npos);
+  CHECK(test::read_file(folder / "page.html").find("nominal quota 199.252") != std::string::npos);
+  CHECK(json::parse(simulate({"-f", folder / "a", "-o", "json"}).out)["flavors"][0]["nominal"] == "199252m");
 }
 
 TEST_CASE("simulate: json and yaml say the same") {
