@@ -72,7 +72,7 @@ func TestDashboardShowsWhatItsReaderMayKnow(t *testing.T) {
 
 	t.Run("the jobs of a namespace, with their place in the queue", func(t *testing.T) {
 		open("dev", "")
-		browser.WaitText(t, "job/train", "Pending", "waiting for quota", "1 / 2", "1 Workload")
+		browser.WaitText(t, "job/train", "Pending", "waiting for quota", "1 / 2", "1 Workload", "times in UTC")
 		screenshot(t, browser, "jobs")
 	})
 	t.Run("a job: why it waits, and who holds the quota", func(t *testing.T) {
@@ -80,6 +80,11 @@ func TestDashboardShowsWhatItsReaderMayKnow(t *testing.T) {
 		text := browser.WaitText(t, "waits for quota", "Who holds cpu", "1 in namespaces that you may not list", "kubectl muster explain job/train")
 		if strings.Contains(text, other) || strings.Contains(text, "holder") || strings.Contains(text, "secret") {
 			t.Errorf("another namespace is named:\n%s", text)
+		}
+		title := ""
+		browser.Do(t, chromedp.Title(&title))
+		if title != "job/train · "+mine+" · muster" {
+			t.Errorf("the title is %q", title)
 		}
 		open("boss", "#/job/"+mine+"/job/train")
 		browser.WaitText(t, "waits for quota", other+"/holder", "Ahead of it in the queue: 1")
