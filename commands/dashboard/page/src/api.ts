@@ -89,6 +89,7 @@ export interface List<Item> {
     counts?: Record<string, number>;
     recordsSubmitters?: boolean;
     notes?: string[];
+    alarm?: string; // muster is down, or nobody leads
     hidden?: { count: number; amount: string };
   };
   items: Item[];
@@ -111,6 +112,7 @@ export interface Explained {
   because: string[];
   wouldChange: string[];
   notes: string[];
+  alarm?: string; // as of lists
   facts: { name: string; value: string }[];
   flavors: {
     podSet: string;

@@ -40,7 +40,7 @@ export function Detail({ namespace, job }: { namespace: string; job: JobName }) 
   return (
     <main>
       <h1>{title} <small>{namespace}</small></h1>
-      <Notices live={live} notes={answer?.notes} />
+      <Notices live={live} alarm={answer?.alarm} notes={answer?.notes} />
       {answer === undefined ? live.error === undefined && <Empty>Reading…</Empty> : <Answer namespace={namespace} job={job} answer={answer} />}
     </main>
   );

@@ -5,10 +5,11 @@ import { useEffect } from "preact/hooks";
 import type { Live } from "./live";
 import { clock, withTimes } from "./words";
 
-// What is wrong with the connection, and what the answer does not know.
-export function Notices({ live, notes }: { live: Live<unknown>; notes?: string[] }) {
+// That muster is down, what is wrong with the connection, and what the answer does not know.
+export function Notices({ live, alarm, notes }: { live: Live<unknown>; alarm?: string; notes?: string[] }) {
   return (
     <div role="status" aria-live="polite">
+      {alarm !== undefined && <p class="notice bad alarm">{withTimes(alarm, Date.now())}.</p>}
       {live.error !== undefined && (
         <p class="notice bad">
           {live.error}

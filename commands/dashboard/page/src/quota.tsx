@@ -18,7 +18,7 @@ export function QuotaTree() {
   return (
     <main>
       <h1>Quota</h1>
-      <Notices live={queues.error === undefined ? cohorts : queues} notes={list?.metadata.notes} />
+      <Notices live={queues.error === undefined ? cohorts : queues} alarm={list?.metadata.alarm} notes={list?.metadata.notes} />
       {list === undefined ? (
         queues.error === undefined && <Empty>Reading…</Empty>
       ) : (

@@ -86,7 +86,7 @@ export function WorkloadRows({ filter, empty, listed }: RowsProps) {
   }
   return (
     <>
-      <Notices live={live} notes={list.metadata.notes} />
+      <Notices live={live} alarm={list.metadata.alarm} notes={list.metadata.notes} />
       <p class="count" role="status">{total === 0 ? "" : total === 1 ? "1 Workload" : count(total) + " Workloads"}</p>
       {total === 0 ? (
         empty
