@@ -37,6 +37,13 @@ std::string why_unsuitable(const FlavorRejection& obstacle) {
   return "the ResourceFlavor does not exist";
 }
 
+FlavorRow::Why why_of(FlavorRejection::Kind kind) {
+  if (kind == FlavorRejection::Kind::kTaint) return FlavorRow::Why::kTaint;
+  if (kind == FlavorRejection::Kind::kAffinity) return FlavorRow::Why::kAffinity;
+  if (kind == FlavorRejection::Kind::kFailed) return FlavorRow::Why::kFailed;
+  return FlavorRow::Why::kOther;
+}
+
 // Numbers of now, and not of the last evaluation: users compare them with what they see in the queues.
 void compare(const SchedulerState& state, const QueueState& queue, FlavorId flavor, ResourceId resource,
              FlavorRow& row) {
@@ -88,6 +95,7 @@ void add_rows(const SchedulerState& state, const WorkloadState& workload, const 
     if (!obstacle) continue;
     made.suitable = false;
     made.verdict = why_unsuitable(*obstacle);
+    made.why = why_of(obstacle->kind);
   }
 }
 

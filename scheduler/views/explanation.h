@@ -22,7 +22,8 @@ struct FlavorRow {
   int64_t most = 0;       // its maximum if no other queue used quota
   // Its pods can run there at all: the flavor exists, with no taint or label against it.
   bool suitable = true;
-  std::string verdict;  // a sentence
+  enum class Why { kOther, kTaint, kAffinity, kFailed } why = Why::kOther;  // unless suitable
+  std::string verdict;                                                      // a sentence
 
   bool fits() const { return suitable && requested <= free; }
   bool could_fit() const { return suitable && requested <= most; }
