@@ -1,6 +1,7 @@
 #include "api/explained.h"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -36,15 +37,36 @@ ExplainedFlavor read_flavor(const json& row) {
 
 json to_json(const ExplainedOthers& others) {
   json names = json::array();
-  for (const auto& other : others.names) names.push_back({{"namespace", other.ns}, {"name", other.name}});
-  return {{"role", others.role}, {"count", others.count}, {"names", std::move(names)}};
+  for (const auto& other : others.names) {
+    json name = {{"namespace", other.ns}, {"name", other.name}};
+    if (!other.job.empty()) name["job"] = other.job;
+    if (!other.amount.empty()) name["amount"] = other.amount;
+    names.push_back(std::move(name));
+  }
+  json made = {{"role", others.role}, {"count", others.count}, {"names", std::move(names)}};
+  if (others.role != kHolderRole) return made;
+  made["resource"] = others.resource;
+  made["flavor"] = others.flavor;
+  made["amount"] = others.amount;
+  made["borrowed"] = others.borrowed;
+  if (!others.cluster_queue.empty()) made["clusterQueue"] = others.cluster_queue;
+  made["sentence"] = holders_sentence(others);
+  return made;
 }
 
 ExplainedOthers read_others(const json& object) {
   ExplainedOthers others{
       .role = std::string(string_at(object, {"role"})), .count = int_at(object, {"count"}).value_or(0), .names = {}};
   for (const json& name : array_at(object, {"names"}))
-    others.names.push_back({std::string(string_at(name, {"namespace"})), std::string(string_at(name, {"name"}))});
+    others.names.push_back({.ns = std::string(string_at(name, {"namespace"})),
+                            .name = std::string(string_at(name, {"name"})),
+                            .job = std::string(string_at(name, {"job"})),
+                            .amount = std::string(string_at(name, {"amount"}))});
+  others.cluster_queue = string_at(object, {"clusterQueue"});
+  others.resource = string_at(object, {"resource"});
+  others.flavor = string_at(object, {"flavor"});
+  others.amount = string_at(object, {"amount"});
+  others.borrowed = bool_at(object, {"borrowed"});
   return others;
 }
 
@@ -76,6 +98,18 @@ ExplainedMoment read_moment(const json& object) {
   return moment;
 }
 
+json to_json(const ExplainedAction& action) {
+  json made = {{"by", action.by}, {"what", action.what}};
+  if (!action.command.empty()) made["command"] = action.command;
+  return made;
+}
+
+ExplainedAction read_action(const json& object) {
+  return {.by = std::string(string_at(object, {"by"})),
+          .what = std::string(string_at(object, {"what"})),
+          .command = std::string(string_at(object, {"command"}))};
+}
+
 template <class Items, class ToJson>
 json to_array(const Items& items, ToJson convert) {
   json list = json::array();
@@ -94,6 +128,50 @@ void ExplainReply::add_fact(std::string_view fact, std::string value) {
   if (!value.empty()) facts.push_back({std::string(fact), std::move(value)});
 }
 
+std::string ExplainedAction::sentence() const {
+  const std::string who = by == kByAdministrator ? " (" + by + ")" : "";
+  return command.empty() ? what + who + "." : what + who + ": " + command;
+}
+
+void ExplainReply::starts_when(std::string sentence) {
+  change.push_back(sentence);
+  starts.push_back(std::move(sentence));
+}
+
+void ExplainReply::can(ExplainedAction action) {
+  change.push_back(action.sentence());
+  actions.push_back(std::move(action));
+}
+
+std::vector<std::string> ExplainReply::other_changes() const {
+  std::set<std::string> known(starts.begin(), starts.end());
+  for (const ExplainedAction& action : actions) known.insert(action.sentence());
+  std::vector<std::string> others = change;
+  std::erase_if(others, [&](const std::string& sentence) { return known.contains(sentence); });
+  return others;
+}
+
+void ExplainReply::forget_changes() {
+  starts.clear();
+  actions.clear();
+  change.clear();
+}
+
+std::string holders_sentence(const ExplainedOthers& holders) {
+  const std::string queue =
+      holders.cluster_queue.empty() ? "Another ClusterQueue" : "ClusterQueue " + holders.cluster_queue;
+  std::string names;
+  for (const auto& name : holders.names) {
+    names += names.empty() ? "" : ", ";
+    names += (name.job.empty() ? name.ns + "/" + name.name : name.job) + " " + name.amount;
+  }
+  const int64_t rest = holders.count - static_cast<int64_t>(holders.names.size());
+  if (rest > 0)
+    names += (names.empty() ? "" : " and ") + std::to_string(rest) + " more Workload" + (rest == 1 ? "" : "s");
+  return queue + (holders.borrowed ? " borrows " : " uses ") + holders.amount + " of " + holders.resource +
+         " in flavor " + holders.flavor + (names.empty() ? "." : " (" + names + ").");
+}
+
 json to_json(const ExplainReply& explained) {
   json made = {{"apiVersion", kApiVersion},
                {"kind", kKind},
@@ -104,7 +182,9 @@ json to_json(const ExplainReply& explained) {
                {"headline", explained.headline},
                {"because", explained.because},
                {"wouldChange", explained.change},
+               {"starts", explained.starts},
                {"notes", explained.notes}};
+  made["actions"] = to_array(explained.actions, [](const ExplainedAction& action) { return to_json(action); });
   made["facts"] = to_array(explained.facts, [](const ExplainedFact& fact) {
     return json{{"name", fact.name}, {"value", fact.value}};
   });
@@ -131,6 +211,8 @@ Result<ExplainReply> read_explained(const json& object) {
   read.headline = string_at(object, {"headline"});
   read.because = strings_at(object, {"because"});
   read.change = strings_at(object, {"wouldChange"});
+  read.starts = strings_at(object, {"starts"});
+  for (const json& action : array_at(object, {"actions"})) read.actions.push_back(read_action(action));
   read.notes = strings_at(object, {"notes"});
   for (const json& fact : array_at(object, {"facts"}))
     read.facts.push_back({std::string(string_at(fact, {"name"})), std::string(string_at(fact, {"value"}))});
@@ -152,16 +234,36 @@ std::vector<std::string> namespaces_named(const ExplainReply& explained) {
   return {namespaces.begin(), namespaces.end()};
 }
 
+namespace {
+
+void hide_names(ExplainedOthers& others, const std::set<std::string>& hidden) {
+  const bool had_names = !others.names.empty();
+  std::erase_if(others.names, [&](const ExplainedOthers::Name& other) { return hidden.contains(other.ns); });
+  if (had_names && others.names.empty() && others.borrowed) others.cluster_queue.clear();
+}
+
+}  // namespace
+
 void hide_names(ExplainReply& explained, const std::function<bool(const std::string& ns)>& may_know) {
   std::set<std::string> hidden;
   for (const std::string& ns : namespaces_named(explained)) {
     if (!may_know(ns)) hidden.insert(ns);
   }
-  for (ExplainedOthers& others : explained.others)
-    std::erase_if(others.names, [&](const ExplainedOthers::Name& other) { return hidden.contains(other.ns); });
+  for (ExplainedOthers& others : explained.others) hide_names(others, hidden);
   for (ExplainedMoment& moment : explained.timeline) {
     if (moment.by && hidden.contains(moment.by->ns)) moment.by.reset();
   }
+}
+
+void hide_suggestions(ExplainReply& explained, const std::function<bool(const ResourceType& type)>& may_list) {
+  std::map<std::string_view, bool> known;  // by plural
+  std::erase_if(explained.actions, [&](const ExplainedAction& action) {
+    if (action.suggests == nullptr) return false;
+    auto may = known.find(action.suggests->plural);
+    if (may == known.end()) may = known.emplace(action.suggests->plural, may_list(*action.suggests)).first;
+    if (!may->second) std::erase(explained.change, action.sentence());
+    return !may->second;
+  });
 }
 
 const ResourceType* explainable_type(std::string_view word) {

@@ -45,10 +45,15 @@ struct ExplainedOthers {
   int64_t count = 0;  // all of them
   struct Name {
     std::string ns, name;
+    std::string job{}, amount{};  // of holders: "job/train", "4"
 
     bool operator==(const Name&) const = default;
   };
   std::vector<Name> names;  // of the first ones, as far as the reader may know them
+  // Of holders: the ClusterQueue (empty: the reader may not know it), and what its Workloads hold together.
+  std::string cluster_queue{}, resource{}, flavor{};
+  std::string amount{};   // beyond its nominal quota, if it borrows
+  bool borrowed = false;  // the ClusterQueue is another one, which has borrowed from the cohort
 
   bool operator==(const ExplainedOthers&) const = default;
 };
@@ -56,6 +61,21 @@ inline constexpr std::string_view kAheadRole = "ahead";          // before it in
 inline constexpr std::string_view kVictimRole = "victim";        // evicted for it, and not gone yet
 inline constexpr std::string_view kBlockerRole = "blocker";      // not ready, which holds up all admissions
 inline constexpr std::string_view kPreemptorRole = "preemptor";  // it was evicted for this one
+inline constexpr std::string_view kHolderRole = "holder";        // holds the quota that it waits for
+
+// What somebody can do. `by` follows from the permissions that it needs: those of muster-batch-user, or more.
+inline constexpr std::string_view kByYou = "you";
+inline constexpr std::string_view kByAdministrator = "an administrator";
+struct ExplainedAction {
+  std::string by;
+  std::string what;       // "Resume LocalQueue lq"
+  std::string command{};  // one line for a shell, its names quoted; empty: there is none
+  // It names an object of this kind that the reader did not name: for readers who can list these. Not sent.
+  const ResourceType* suggests = nullptr;
+
+  std::string sentence() const;
+  bool operator==(const ExplainedAction&) const = default;
+};
 
 struct ExplainedTries {
   int32_t failed = 0;            // evictions because its pods were not ready
@@ -88,7 +108,9 @@ struct ExplainReply {
   std::vector<ExplainedFact> facts;
   std::vector<ExplainedFlavor> flavors;
   std::vector<ExplainedOthers> others;
-  std::vector<std::string> change;  // sentences: what would change it
+  std::vector<std::string> starts;       // sentences: when it starts, or is evaluated again
+  std::vector<ExplainedAction> actions;  // what a person can do
+  std::vector<std::string> change;       // both as sentences, for readers that know no others; and what is neither
   std::optional<ExplainedTries> tries;
   std::vector<ExplainedMoment> timeline;  // earliest first
   std::vector<std::string> notes;         // what the answer does not know
@@ -99,6 +121,11 @@ struct ExplainReply {
   std::string subject() const { return kind + " " + ns + "/" + name; }
   void say(std::string_view token, std::string sentence);
   void add_fact(std::string_view fact, std::string value);
+  void starts_when(std::string sentence);
+  void can(ExplainedAction action);
+  // Of `change`, what is in neither `starts` nor `actions`.
+  std::vector<std::string> other_changes() const;
+  void forget_changes();
 };
 
 nlohmann::json to_json(const ExplainReply& explained);
@@ -107,8 +134,14 @@ Result<ExplainReply> read_explained(const nlohmann::json& object);
 
 // The namespaces whose Workloads it names, each once, sorted.
 std::vector<std::string> namespaces_named(const ExplainReply& explained);
-// Takes out the names of the namespaces for which `may_know` is false; counts stay.
+// "ClusterQueue research borrows 4 of cpu in flavor spot (job/s1 3, and 1 that you cannot list)."
+std::string holders_sentence(const ExplainedOthers& holders);
+// Takes out the names of the namespaces for which `may_know` is false, and the ClusterQueues of other namespaces'
+// Workloads alone; counts and amounts stay.
 void hide_names(ExplainReply& explained, const std::function<bool(const std::string& ns)>& may_know);
+
+// Takes out what suggests an object of a kind that `may_list` refuses; it is asked once for each kind.
+void hide_suggestions(ExplainReply& explained, const std::function<bool(const ResourceType& type)>& may_list);
 
 // Of "job", "jobs", "jobset", ...; nullptr when muster explains no such thing.
 const ResourceType* explainable_type(std::string_view singular_or_plural);

@@ -25,8 +25,18 @@ constexpr OutcomeName kOutcomes[] = {
     {StartOutcome::kNotSimulated, "NotSimulated"},
 };
 
-// At most two digits for distant times: "45s", "12m", "3h20m", "2d".
-std::string span_text(int64_t seconds) {
+std::string until(Timestamp time, Timestamp now) {
+  return rough_span(time.seconds - now.seconds);
+}
+
+bool has_earliest(StartOutcome outcome) {
+  return outcome == StartOutcome::kRange || outcome == StartOutcome::kNotBefore ||
+         outcome == StartOutcome::kBeyondHorizon;
+}
+
+}  // namespace
+
+std::string rough_span(int64_t seconds) {
   constexpr int64_t kMinute = 60, kHour = 3600, kDay = 86'400;
   if (seconds <= 0) return "0s";
   if (seconds < 2 * kMinute) return std::to_string(seconds) + "s";
@@ -38,17 +48,6 @@ std::string span_text(int64_t seconds) {
   if (seconds < 2 * kDay) return std::to_string((seconds + kHour / 2) / kHour) + "h";
   return std::to_string((seconds + kDay / 2) / kDay) + "d";
 }
-
-std::string until(Timestamp time, Timestamp now) {
-  return span_text(time.seconds - now.seconds);
-}
-
-bool has_earliest(StartOutcome outcome) {
-  return outcome == StartOutcome::kRange || outcome == StartOutcome::kNotBefore ||
-         outcome == StartOutcome::kBeyondHorizon;
-}
-
-}  // namespace
 
 std::string_view to_text(StartOutcome outcome) {
   for (const OutcomeName& known : kOutcomes) {
@@ -137,7 +136,7 @@ std::string to_sentence(const StartEstimate& estimate, Timestamp now) {
       return "not within " + until(estimate.earliest, now) + " (" + from + "an estimate, no promise)";
     case StartOutcome::kRunTimesUnknown:
       return "not known: nothing says how long the Workloads run that it waits for (no maximumExecutionTimeSeconds, "
-             "and no history yet)";
+             "and no history yet). The annotation simulate.muster.batch/run-time of these jobs gives a range";
     case StartOutcome::kNoStart:
       return "none: the end of running Workloads does not let it start";
     case StartOutcome::kNotSimulated:

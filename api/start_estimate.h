@@ -62,6 +62,8 @@ nlohmann::json to_json(const StartEstimate& estimate, Timestamp at);
 // nullopt: it is no such object, or of an outcome that this version does not know.
 std::optional<StartEstimate> read_start_estimate(const nlohmann::json& object);
 
+// At most two digits for distant times: "45s", "12m", "3h20m", "2d".
+std::string rough_span(int64_t seconds);
 // As a cell of a table: "10m-25m", ">3h", "-" where nothing is known.
 std::string short_text(const StartEstimate& estimate, Timestamp now);
 // "in 10m to 25m (8 of 10; from 37 finished Workloads of this LocalQueue; an estimate, no promise)".

@@ -22,24 +22,21 @@ void say_not_found(const ExplainContext& context, const ObjectKey& key, ExplainR
   reply.found = false;
   if (context.state.find(kNamespaces, "", key.ns) == nullptr) {
     reply.say("NotFound", "Namespace not found: " + key.ns + ".");
+    add_remedies(Cause::kNamespaceNotFound, {}, reply);
     return;
   }
   reply.say("NotFound", "There is no " + reply.subject() + ".");
-  reply.change.push_back(kubectl(key.ns, "get jobs,jobsets,workloads") + " lists what exists; perhaps it is not a " +
-                         std::string(key.type->kind) +
-                         " (job/NAME, jobset/NAME, workload/NAME), or has another namespace (-n).");
+  add_remedies(Cause::kNotFound, {{"kind", std::string(key.type->kind)}}, reply);
 }
 
 void say_not_queued(const jobs::JobKind& kind, ExplainReply& reply) {
   reply.say("KindNotQueued", "muster does not queue " + reply.kind + "s here: integrations.frameworks lacks " +
                                  std::string(kind.framework) + ". They run without quota.");
-  reply.change.push_back("Ask an administrator to add the framework to muster's configuration.");
+  add_remedies(Cause::kIntegrationOff, {{"framework", std::string(kind.framework)}}, reply);
 }
 
-std::string start_outside(const jobs::QueuedJob& job) {
-  return "To start it outside of the queues: " +
-         kubectl(job.meta().ns, "patch " + std::string(job.type().plural) + " " + job.meta().name +
-                                    " --type merge -p '{\"spec\":{\"suspend\":false}}'");
+void start_outside(const jobs::QueuedJob& job, ExplainReply& reply) {
+  add_remedies(Cause::kStartOutside, words_of(job.type(), job.meta().name), reply);
 }
 
 // Why the queues have nothing to do with a job.
@@ -50,12 +47,13 @@ reconcilers::Step explain_not_managed(const ExplainContext& context, const jobs:
   if (!rules.frameworks.contains(kind.framework)) {
     reply.say("IntegrationDisabled", "muster does not queue " + reply.kind + "s here: integrations.frameworks lacks " +
                                          std::string(kind.framework) + ".");
-    reply.change.push_back(start_outside(job));
+    add_remedies(Cause::kIntegrationOff, {{"framework", std::string(kind.framework)}}, reply);
+    start_outside(job, reply);
     return reconcilers::Step::kDone;
   }
   if (!kind.is_managed_by(job.managed_by())) {
     reply.say("ManagedByOther", "spec.managedBy gives it to " + std::string(job.managed_by()) + ", not to muster.");
-    reply.change.push_back(start_outside(job));
+    start_outside(job, reply);
     return reconcilers::Step::kDone;
   }
   const TypedObject* ns = context.state.find(kNamespaces, "", meta.ns);
@@ -63,8 +61,9 @@ reconcilers::Step explain_not_managed(const ExplainContext& context, const jobs:
   if (managed && !*managed) {
     reply.say("NamespaceNotSelected",
               "managedJobsNamespaceSelector of muster's configuration does not match namespace " + meta.ns + ".");
-    reply.change.push_back("Ask an administrator to label the namespace, or to change the selector.");
-    reply.change.push_back(start_outside(job));
+    add_remedies(Cause::kNamespaceNotSelected,
+                 {{"patch", labels_patch(rules.managed_jobs_namespace_selector, meta_of(*ns).labels)}}, reply);
+    start_outside(job, reply);
     return reconcilers::Step::kDone;
   }
   const reconcilers::JobContext job_context{context, job};
@@ -75,16 +74,15 @@ reconcilers::Step explain_not_managed(const ExplainContext& context, const jobs:
     reply.say("OwnedByQueuedJob", "It is part of " + whole.kind + " " + whole.name + ", which is queued as a whole." +
                                       (excess.empty() ? "" : " It may not run: " + excess + "."));
     if (!whole.external)
-      reply.change.push_back("Ask about that one: muster explain " + in_small_letters(whole.kind) + "/" + whole.name +
-                             " -n " + meta.ns);
+      add_remedies(Cause::kPartOfQueued, {{"whole", in_small_letters(whole.kind) + "/" + whole.name}}, reply);
     return reconcilers::Step::kDone;
   }
   if (!job.queue_name().empty() || rules.manage_jobs_without_queue_name) return reconcilers::Step::kContinue;
   reply.say("NoQueueName", "It is in no queue: it has no label " + std::string(kQueueNameLabel) + ".");
-  reply.change.push_back("To queue it: " +
-                         kubectl(meta.ns, "label " + std::string(job.type().plural) + " " + meta.name + " " +
-                                              std::string(kQueueNameLabel) + "=LOCALQUEUE"));
-  reply.change.push_back(start_outside(job));
+  Words words = words_of(job.type(), meta.name);
+  if (std::string only = only_local_queue(context, meta.ns); !only.empty()) words.emplace("meant", std::move(only));
+  add_remedies(Cause::kNotInQueue, std::move(words), reply);
+  start_outside(job, reply);
   return reconcilers::Step::kDone;
 }
 
@@ -102,12 +100,16 @@ const Workload* workload_of(const ExplainContext& context, const jobs::QueuedJob
   return best == owned.end() ? nullptr : *best;
 }
 
-void explain_priority(const reconcilers::JobContext& context, ExplainReply& reply) {
+void explain_priority(const ExplainContext& known, const reconcilers::JobContext& context, ExplainReply& reply) {
   const std::string name(context.job.priority_class());
   const std::string which = name.empty() ? "the PriorityClass that its pods name" : "WorkloadPriorityClass " + name;
   reply.say("PriorityClassMissing", reply.subject() + " is not queued yet: " + which + " does not exist.");
-  reply.change.push_back("Create it, or name another in " +
-                         std::string(name.empty() ? "priorityClassName of the pod template." : "the job's label."));
+  if (name.empty()) return add_remedies(Cause::kPodPriorityClassMissing, {}, reply);
+  Words words = words_of(context.job.type(), context.job.meta().name);
+  words.emplace("class", name);
+  if (std::string near = nearest_name(known, kWorkloadPriorityClasses, "", name); !near.empty())
+    words.emplace("meant", std::move(near));
+  add_remedies(Cause::kPriorityClassMissing, std::move(words), reply);
 }
 
 void explain_without_workload(const ExplainContext& context, const jobs::QueuedJob& job, ExplainReply& reply) {
@@ -117,29 +119,31 @@ void explain_without_workload(const ExplainContext& context, const jobs::QueuedJ
   if (const auto prebuilt = jobs::prebuilt_workload_name_of(context.queues().rules, meta)) {
     reply.say("PrebuiltWorkloadMissing", reply.subject() + " waits for Workload " + std::string(prebuilt->name) +
                                              ", which it names and which does not exist.");
-    reply.change.push_back("Create that Workload, or remove " + prebuilt->field + ".");
+    add_remedies(Cause::kPrebuiltMissing, {{"workload", std::string(prebuilt->name)}, {"field", prebuilt->field}},
+                 reply);
   } else if (const std::string why = job.why_unreadable(); !why.empty()) {
     reply.say("InvalidPodSets", reply.subject() + " cannot be queued: " + why + ".");
-    reply.change.push_back("Fix its pod templates; muster tries again when the job changes.");
+    add_remedies(Cause::kInvalidPodSets, words_of(job.type(), meta.name), reply);
   } else if (const auto& owner = meta.controller; owner && !job.readable()) {
     const std::string whole = std::string(owner->kind) + " " + std::string(owner->name);
     reply.say("OwnerNotQueued", reply.subject() + " does not run: it says that it is part of " + whole +
                                     ", which does not exist or is in no queue.");
-    reply.change.push_back("Give " + whole + " a queue, or set a queue on this job.");
+    Words words = words_of(job.type(), meta.name);
+    words.emplace("whole", whole);
+    if (std::string only = only_local_queue(context, meta.ns); !only.empty()) words.emplace("meant", std::move(only));
+    add_remedies(Cause::kOwnerNotQueued, std::move(words), reply);
   } else if (job.active()) {
     reply.say("Stopping", reply.subject() + " gets its Workload when its remaining pods are deleted.");
   } else if (!reconcilers::priority_of(making)) {
-    explain_priority(making, reply);
+    explain_priority(context, making, reply);
   } else if (context.state.workload(meta.ns, reconcilers::name_of_workload(making)) != nullptr) {
     reply.say("WorkloadNameConflict", reply.subject() + " cannot be queued: Workload " +
                                           reconcilers::name_of_workload(making) + " exists and has another owner.");
-    reply.change.push_back("Delete that Workload: " +
-                           kubectl(meta.ns, "delete workload " + reconcilers::name_of_workload(making)));
+    add_remedies(Cause::kWorkloadNameConflict, {{"workload", reconcilers::name_of_workload(making)}}, reply);
   } else {
     if (explain_rejection(context, key_of(job.type(), meta), reply) == reconcilers::Step::kDone) return;
     reply.say("WorkloadNotCreated", reply.subject() + " has no Workload yet: muster creates it at once; ask again.");
-    reply.change.push_back(
-        "If this continues, the leader of muster does not work: look at its log and at the events of the job.");
+    add_remedies(Cause::kWorkloadNotCreated, {}, reply);
   }
 }
 
@@ -153,8 +157,7 @@ reconcilers::Step explain_prebuilt(const ExplainContext& context, const jobs::Qu
   if (controller && controller->uid != job.meta().uid) {
     reply.say("PrebuiltWorkloadTaken", reply.subject() + " cannot run by Workload " + name + ", which belongs to " +
                                            controller->kind + " " + controller->name + ".");
-    reply.change.push_back("Create a Workload for this job and name it in " + prebuilt->field +
-                           ", or remove it: then muster creates one.");
+    add_remedies(Cause::kPrebuiltTaken, {{"field", prebuilt->field}}, reply);
     return reconcilers::Step::kDone;
   }
   const Condition* finished = find_condition(workload.status.conditions, kFinishedCondition);
@@ -164,7 +167,7 @@ reconcilers::Step explain_prebuilt(const ExplainContext& context, const jobs::Qu
   reply.say("PrebuiltWorkloadOutOfSync",
             reply.subject() + " cannot run by Workload " + name + ", which was made for another one.");
   if (!difference.empty()) reply.because.push_back("Of the Workload, " + difference + ".");
-  reply.change.push_back("Delete that Workload and create one whose pod sets are those of the job.");
+  add_remedies(Cause::kPrebuiltOutOfSync, {{"workload", name}}, reply);
   return reconcilers::Step::kDone;
 }
 

@@ -6,9 +6,11 @@
 #include <string>
 
 #include "api/explained.h"
+#include "explain/remedies.h"
 #include "jobs/queued_job.h"
 #include "reconcilers/reconciler.h"
 #include "reconcilers/step.h"
+#include "scheduler/views/explanation.h"
 
 namespace muster::explain {
 
@@ -35,6 +37,23 @@ void explain_workload(const ExplainContext& context, const Workload& workload,
                       const std::optional<jobs::QueuedJob>& job, ExplainReply& reply);
 // The flavors that a Workload has tried, and when it leaves the one that it has.
 void explain_flavors(const ExplainContext& context, const Workload& workload, ExplainReply& reply);
+// `$type` and `$name` of the job of a Workload; none when its owner is no job that muster runs.
+Words words_of_job(const ExplainContext& context, const Workload& workload);
+// The object of this kind (in the namespace, if it has one) whose name is nearest; empty: none is near.
+std::string nearest_name(const ExplainContext& context, const ResourceType& type, const std::string& ns,
+                         std::string_view name);
+// The name of the only LocalQueue of a namespace; empty: it has none or several.
+std::string only_local_queue(const ExplainContext& context, const std::string& ns);
+// A merge patch that gives a namespace the labels that a selector wants; empty: there is none.
+std::string labels_patch(const LabelSelector& selector, const Labels& has);
+// Whose Workloads have the quota of this row.
+void add_holders(const ExplainContext& context, const scheduler::FlavorRow& row, const std::string& cluster_queue,
+                 ExplainReply& reply);
+// What each flavor that does not suit the pods would need.
+void add_flavor_remedies(const ExplainContext& context, const Workload& workload, const scheduler::SchedulerView& waits,
+                         ExplainReply& reply);
+// Which requests of a Workload are above limits, or outside of a LimitRange, with the numbers; the actions.
+void explain_limits(const ExplainContext& context, const Workload& workload, ExplainReply& reply);
 // One that is active, not in backoff, and has no quota.
 void explain_waiting(const ExplainContext& context, const Workload& workload, ExplainReply& reply);
 

@@ -55,8 +55,8 @@ class Flavors {
     if (const auto& fallback = workload_.status.flavors.fallback; fallback && fallback->round > 1)
       reply_.add_fact("Round of flavors", std::to_string(fallback->round));
     if (const auto next = reconcilers::next_round_at(workload_.status, queues_.cluster, context_.now.wall))
-      reply_.change.push_back("If no flavor that has not failed has room, all flavors are tried again at " +
-                              when(*next, context_.now) + ".");
+      reply_.starts_when("If no flavor that has not failed has room, all flavors are tried again at " +
+                         when(*next, context_.now) + ".");
   }
 
  private:
@@ -77,10 +77,9 @@ class Flavors {
     reply_.add_fact("Flavor " + attempt.flavor, text);
     if (attempt.failure || !runs || !timeout) return;
     const Duration left = std::max(reconcilers::time_left(attempt, *timeout, context_.now.wall), Duration::zero());
-    reply_.change.push_back(
-        "Flavor " + attempt.flavor + " fails at " + when(context_.now.wall + left, context_.now) +
-        ", unless all pods are ready before. " +
-        what_follows(*strategy(), alternatives(options_, workload_.status.flavors, attempt.flavor)));
+    reply_.starts_when("Flavor " + attempt.flavor + " fails at " + when(context_.now.wall + left, context_.now) +
+                       ", unless all pods are ready before. " +
+                       what_follows(*strategy(), alternatives(options_, workload_.status.flavors, attempt.flavor)));
   }
 
   bool is_assigned(const std::string& flavor) const {

@@ -167,7 +167,8 @@ void explain_pods(const ExplainContext& context, const jobs::QueuedJob& job, con
 void explain_unqueued(const ExplainContext& context, const jobs::QueuedJob& job, ExplainReply& reply) {
   const std::string why = reply.reason;
   const std::string sentence = reply.headline;
-  const std::vector<std::string> change = std::exchange(reply.change, {});
+  const std::vector<ExplainedAction> actions = reply.actions;
+  reply.forget_changes();
   if (!job.suspended()) {
     explain_pods(context, job, nullptr, reply);
     reply.because.push_back(sentence);
@@ -175,7 +176,7 @@ void explain_unqueued(const ExplainContext& context, const jobs::QueuedJob& job,
   }
   reply.say(why, reply.subject() + " is suspended, and muster will not start it.");
   reply.because.push_back(sentence);
-  reply.change = change;
+  for (const ExplainedAction& action : actions) reply.can(action);
 }
 
 }  // namespace muster::explain

@@ -24,25 +24,45 @@ std::string text(const std::string& resource, int64_t amount) {
 
 // --- Queues that keep it out ---
 
-reconcilers::Step explain_local_queue(const Workload& workload, const state::QueuesOf& queues, ExplainReply& reply) {
+reconcilers::Step explain_local_queue(const ExplainContext& context, const Workload& workload,
+                                      const state::QueuesOf& queues, ExplainReply& reply) {
   const std::string& name = workload.queue_name;
   const std::string& ns = workload.meta.ns;
   if (name.empty()) {
     reply.say("NoQueueName", reply.subject() + " names no LocalQueue.");
-    reply.change.push_back("Give its job the label " + std::string(kQueueNameLabel) + ".");
+    Words words = words_of_job(context, workload);
+    if (std::string only = only_local_queue(context, ns); !only.empty()) words.emplace("meant", std::move(only));
+    add_remedies(Cause::kWorkloadInNoQueue, std::move(words), reply);
     return reconcilers::Step::kDone;
   }
   if (queues.local == nullptr) {
     reply.say("LocalQueueMissing",
               reply.subject() + " waits for LocalQueue " + name + ", which does not exist in " + ns + ".");
-    reply.change.push_back("Create that LocalQueue, or name another in the job's label " +
-                           std::string(kQueueNameLabel) + "; " + kubectl(ns, "get localqueues") + " lists them.");
+    Words words = words_of_job(context, workload);
+    words.emplace("queue", name);
+    if (std::string near = nearest_name(context, kLocalQueues, ns, name); !near.empty())
+      words.emplace("meant", std::move(near));
+    add_remedies(Cause::kLocalQueueMissing, std::move(words), reply);
     return reconcilers::Step::kDone;
   }
   if (queues.local->stop_policy == StopPolicy::kNone) return reconcilers::Step::kContinue;
   reply.say("LocalQueueStopped", reply.subject() + " waits because LocalQueue " + name + " is stopped.");
-  reply.change.push_back("To resume, set spec.stopPolicy of LocalQueue " + name + " to None.");
+  add_remedies(Cause::kLocalQueueStopped, {{"queue", name}}, reply);
   return reconcilers::Step::kDone;
+}
+
+// A flavor that a ClusterQueue names and that does not exist is the usual case.
+void add_inactive_remedies(const ExplainContext& context, const ClusterQueue& queue, ExplainReply& reply) {
+  for (const ResourceGroup& group : queue.resource_groups) {
+    for (const FlavorQuotas& flavor : group.flavors) {
+      if (context.state.resource_flavor(flavor.name) != nullptr) continue;
+      Words words = {{"cq", queue.meta.name}, {"flavor", flavor.name}};
+      if (std::string near = nearest_name(context, kResourceFlavors, "", flavor.name); !near.empty())
+        words.emplace("meant", std::move(near));
+      add_remedies(Cause::kFlavorMissing, std::move(words), reply);
+    }
+  }
+  if (reply.actions.empty()) add_remedies(Cause::kClusterQueueInactive, {{"cq", queue.meta.name}}, reply);
 }
 
 reconcilers::Step explain_cluster_queue(const ExplainContext& context, const Workload& workload,
@@ -51,8 +71,7 @@ reconcilers::Step explain_cluster_queue(const ExplainContext& context, const Wor
   if (queues.cluster == nullptr) {
     reply.say("ClusterQueueMissing", reply.subject() + " waits for ClusterQueue " + name + ", which does not exist.");
     reply.because.push_back("LocalQueue " + workload.queue_name + " names it.");
-    reply.change.push_back("Ask an administrator to create ClusterQueue " + name +
-                           ", or use a LocalQueue of another ClusterQueue.");
+    add_remedies(Cause::kClusterQueueMissing, {{"cq", name}}, reply);
     return reconcilers::Step::kDone;
   }
   if (const auto inactive = scheduler::why_inactive(context.decisions.scheduler().state(), name)) {
@@ -61,9 +80,10 @@ reconcilers::Step explain_cluster_queue(const ExplainContext& context, const Wor
               reply.subject() + " waits because ClusterQueue " + name +
                   (stopped ? " is stopped." : " cannot admit anything (" + inactive->reason + ")."));
     reply.because.push_back("ClusterQueue " + name + ": " + inactive->message);
-    reply.change.push_back(stopped ? "To resume, set spec.stopPolicy of ClusterQueue " + name + " to None."
-                                   : "Ask an administrator to create the missing objects, or to remove them from the "
-                                     "spec of the ClusterQueue.");
+    if (stopped)
+      add_remedies(Cause::kClusterQueueStopped, {{"cq", name}}, reply);
+    else
+      add_inactive_remedies(context, *queues.cluster, reply);
     return reconcilers::Step::kDone;
   }
   const TypedObject* ns = context.state.find(kNamespaces, "", workload.meta.ns);
@@ -72,17 +92,16 @@ reconcilers::Step explain_cluster_queue(const ExplainContext& context, const Wor
   reply.say("NamespaceNotAdmitted", reply.subject() + " waits because ClusterQueue " + name +
                                         " does not admit workloads of namespace " + workload.meta.ns + ".");
   reply.because.push_back("Its spec.namespaceSelector does not match the labels of the namespace.");
-  reply.change.push_back(
-      "Ask an administrator to label the namespace, or to change spec.namespaceSelector of ClusterQueue " + name + ".");
+  add_remedies(Cause::kNamespaceNotAdmitted,
+               {{"cq", name}, {"patch", labels_patch(queues.cluster->namespace_selector, meta_of(*ns).labels)}}, reply);
   return reconcilers::Step::kDone;
 }
 
-reconcilers::Step explain_gate(const Workload& workload, ExplainReply& reply) {
+reconcilers::Step explain_gate(const ExplainContext& context, const Workload& workload, ExplainReply& reply) {
   const std::string gates(workload.meta.annotation(kAdmissionGatedByAnnotation));
   if (gates.empty()) return reconcilers::Step::kContinue;
   reply.say(kAdmissionGatedReason, reply.subject() + " waits for its admission gates: " + gates + ".");
-  reply.change.push_back("To queue it, remove the gates from the annotation " +
-                         std::string(kAdmissionGatedByAnnotation) + ".");
+  add_remedies(Cause::kAdmissionGated, words_of_job(context, workload), reply);
   return reconcilers::Step::kDone;
 }
 
@@ -159,6 +178,8 @@ void add_rows(std::vector<scheduler::FlavorRow> rows, ExplainReply& reply) {
                           .flavor = row.flavor,
                           .requested = text(row.resource, row.requested),
                           .verdict = row.verdict};
+    // What is invalid gets no quota, whatever is free.
+    if (reply.reason == kMisconfiguredReason && row.fits()) shown.verdict.clear();
     if (!row.flavor.empty()) {
       shown.free = text(row.resource, row.free);
       shown.nominal = text(row.resource, row.nominal);
@@ -192,7 +213,8 @@ std::string reason_without_decision(const Workload& workload, const scheduler::S
 
 // --- Words ---
 
-void say_no_flavor(const scheduler::SchedulerView& waits, ExplainReply& reply) {
+void say_no_flavor(const ExplainContext& context, const Workload& workload, const scheduler::SchedulerView& waits,
+                   ExplainReply& reply) {
   reply.say(kNoMatchingFlavorReason,
             reply.subject() + " cannot run on any flavor of ClusterQueue " + waits.cluster_queue + ".");
   for (const scheduler::FlavorRow& row : waits.flavors) {
@@ -202,19 +224,14 @@ void say_no_flavor(const scheduler::SchedulerView& waits, ExplainReply& reply) {
     if (std::find(reply.because.begin(), reply.because.end(), why) == reply.because.end())
       reply.because.push_back(std::move(why));
   }
-  const auto asks_for_topology = [](const scheduler::FlavorRow& row) { return row.verdict == kAsksForTopology; };
-  if (std::any_of(waits.flavors.begin(), waits.flavors.end(), asks_for_topology))
-    reply.change.emplace_back(kAsksForTopologyRemedy);
-  else
-    reply.change.push_back(
-        "Change tolerations, node selector, affinity or requested resources of its pods, or have an administrator add "
-        "a flavor that suits them.");
+  add_flavor_remedies(context, workload, waits, reply);
 }
 
-void say_waiting_for_quota(const scheduler::SchedulerView& waits, ExplainReply& reply) {
+void say_waiting_for_quota(const ExplainContext& context, const Workload& workload,
+                           const scheduler::SchedulerView& waits, ExplainReply& reply) {
   const std::string queue = "ClusterQueue " + waits.cluster_queue;
   const scheduler::FlavorRow* row = worst(waits.flavors, &scheduler::FlavorRow::fits);
-  if (row != nullptr && !row->suitable) return say_no_flavor(waits, reply);
+  if (row != nullptr && !row->suitable) return say_no_flavor(context, workload, waits, reply);
   if (row == nullptr) {
     reply.say(kWaitingForQuotaReason, reply.subject() + " waits for its turn in " + queue + ".");
     reply.because.push_back(waits.position > 0 ? "Quota is free, but other workloads are ahead of it."
@@ -224,16 +241,27 @@ void say_waiting_for_quota(const scheduler::SchedulerView& waits, ExplainReply& 
                                           text(row->resource, row->requested) + " of " + row->resource + ", " +
                                           text(row->resource, row->free) + " are free in flavor " + row->flavor + ".");
   }
-  reply.change.push_back(waits.outlook.empty() ? "Starts when quota is released." : waits.outlook);
-  if (row != nullptr && row->requested <= row->nominal)
-    reply.change.push_back("The request fits into the nominal quota (" + text(row->resource, row->nominal) + " of " +
-                           row->resource + "), which is in use or lent to other queues.");
+  // Without a decision here, the written reason was that of the last evaluation. No other message: those can name the
+  // Workloads of others.
+  const Condition* written = find_condition(workload.status.conditions, kQuotaReservedCondition);
+  if (waits.reason.empty() && written != nullptr && written->reason == kWaitingForQuotaReason) {
+    const std::string message = written->message.text();
+    reply.because.push_back("Its last evaluation: " + message + (message.ends_with('.') ? "" : "."));
+  }
+  reply.starts_when(waits.reason.empty() || waits.outlook.empty() ? "Starts when quota is released." : waits.outlook);
+  if (row == nullptr) return;
+  if (row->requested <= row->nominal)
+    reply.because.push_back("The request fits into the nominal quota (" + text(row->resource, row->nominal) + " of " +
+                            row->resource + "), which is in use or lent to other queues.");
+  add_holders(context, *row, waits.cluster_queue, reply);
+  add_remedies(Cause::kQuotaInUse, {{"resource", row->resource}, {"queue", workload.queue_name}}, reply);
 }
 
-void say_never_fits(const scheduler::SchedulerView& waits, ExplainReply& reply) {
+void say_never_fits(const ExplainContext& context, const Workload& workload, const scheduler::SchedulerView& waits,
+                    ExplainReply& reply) {
   const scheduler::FlavorRow* row = worst(waits.flavors, &scheduler::FlavorRow::could_fit);
   const std::string queue = "ClusterQueue " + waits.cluster_queue;
-  if (row != nullptr && !row->suitable) return say_no_flavor(waits, reply);
+  if (row != nullptr && !row->suitable) return say_no_flavor(context, workload, waits, reply);
   if (row == nullptr) {
     reply.say(kExceedsMaxQuotaReason, reply.subject() + " requested more than " + queue + " can ever use.");
     reply.because.push_back("That was the result of its last evaluation; by the numbers below it fits now.");
@@ -242,10 +270,11 @@ void say_never_fits(const scheduler::SchedulerView& waits, ExplainReply& reply) 
   reply.say(kExceedsMaxQuotaReason, reply.subject() + " cannot be admitted: it requests " +
                                         text(row->resource, row->requested) + " of " + row->resource + ", but " +
                                         queue + " can use at most " + text(row->resource, row->most) + ".");
-  reply.change.push_back(
-      "Lower the requests or the parallelism of the job, or have an administrator raise nominalQuota "
-      "or borrowingLimit of " +
-      row->resource + " in flavor " + row->flavor + " (or the quota of the cohort).");
+  Words words = words_of_job(context, workload);
+  words.emplace("cq", waits.cluster_queue);
+  words.emplace("resource", row->resource);
+  words.emplace("flavor", row->flavor);
+  add_remedies(Cause::kQuotaTooSmall, std::move(words), reply);
 }
 
 void say_waiting_for_victims(const ExplainContext& context, const Workload& workload,
@@ -256,7 +285,7 @@ void say_waiting_for_victims(const ExplainContext& context, const Workload& work
                 ? reply.subject() + " waits for " + std::to_string(victims.count) + " preempted Workload(s) to stop."
                 : reply.subject() + " waits for preempted Workloads to stop.");
   reply.because.push_back("Its quota in ClusterQueue " + waits.cluster_queue + " is free once their pods are deleted.");
-  reply.change.push_back("Nothing to do: it starts when they have stopped, as their grace periods allow.");
+  add_remedies(Cause::kVictimsStop, {}, reply);
   if (victims.count > 0) reply.others.push_back(std::move(victims));
 }
 
@@ -268,11 +297,9 @@ void say_waiting_for_protected(const Workload& workload, const scheduler::Schedu
   const Condition* written = find_condition(workload.status.conditions, kQuotaReservedCondition);
   const bool decided = !waits.reason.empty();
   reply.because.push_back(decided || written == nullptr ? waits.message : written->message.text());
-  reply.change.push_back(decided ? waits.outlook
-                                 : "Is evaluated again when their protection ends, or when quota is released.");
-  reply.change.push_back("An administrator can shorten the wait with the annotation " +
-                         std::string(kPreemptionProtectionLimitAnnotation) + " of ClusterQueue " + waits.cluster_queue +
-                         ".");
+  reply.starts_when(decided ? waits.outlook
+                            : "Is evaluated again when their protection ends, or when quota is released.");
+  add_remedies(Cause::kProtectedWorkloads, {{"cq", waits.cluster_queue}}, reply);
 }
 
 // blockAdmission: no Workload is admitted while an admitted Workload is not ready.
@@ -281,20 +308,21 @@ void say_admission_blocked(const ExplainContext& context, ExplainedOthers blocke
       kWaitingForPodsReadyReason,
       reply.subject() + " waits because nothing is admitted while the pods of an admitted Workload are not ready.");
   reply.because.push_back("waitForPodsReady.blockAdmission is on.");
-  reply.change.push_back("It is evaluated again when they are ready, or after their timeout of " +
-                         format_duration(context.queues().wait_for_pods_ready
-                                             ? context.queues().wait_for_pods_ready->timeout
-                                             : Duration::zero()) +
-                         " when they are evicted.");
+  add_remedies(
+      Cause::kOthersNotReady,
+      {{"timeout", format_duration(context.queues().wait_for_pods_ready ? context.queues().wait_for_pods_ready->timeout
+                                                                        : Duration::zero())}},
+      reply);
   if (blocker.count > 0) reply.others.push_back(std::move(blocker));
 }
 
-void say_misconfigured(const scheduler::SchedulerView& waits, ExplainReply& reply) {
+void say_misconfigured(const ExplainContext& context, const Workload& workload, const scheduler::SchedulerView& waits,
+                       ExplainReply& reply) {
   reply.say(kMisconfiguredReason, reply.subject() + " is invalid and cannot be admitted, regardless of quota.");
   reply.because.push_back(waits.message);
-  reply.change.emplace_back(waits.message == kClaimsDevices
-                                ? kClaimsDevicesRemedy
-                                : "Correct the requests and limits of its pods, or the LimitRange that is named.");
+  if (waits.message == kClaimsDevices) return add_remedies(Cause::kDevices, {}, reply);
+  explain_limits(context, workload, reply);
+  if (reply.actions.empty()) add_remedies(Cause::kInvalid, words_of_job(context, workload), reply);
 }
 
 void say_not_looked_at(const ExplainContext& context, const scheduler::SchedulerView& waits, ExplainReply& reply) {
@@ -304,7 +332,7 @@ void say_not_looked_at(const ExplainContext& context, const scheduler::Scheduler
           (waits.position == 0 ? "it is the first" : std::to_string(waits.position) + " workloads are ahead of it") +
           " in ClusterQueue " + waits.cluster_queue + ".");
   if (!waits.message.empty() && !waits.reason.empty()) reply.because.push_back(waits.message);
-  reply.change.push_back(waits.outlook);
+  reply.starts_when(waits.outlook);
   if (!context.leads)
     reply.notes.push_back(
         "Answered by a follower: decisions that the leader has not written yet may be missing. Ask again in a second.");
@@ -322,12 +350,12 @@ void say_turn(const ExplainContext& context, const Workload& workload, const sch
     if (blocker.count > 0 || reason == kWaitingForPodsReadyReason)
       return say_admission_blocked(context, std::move(blocker), reply);
   }
-  if (reason == kWaitingForQuotaReason) return say_waiting_for_quota(waits, reply);
-  if (reason == kExceedsMaxQuotaReason) return say_never_fits(waits, reply);
-  if (reason == kNoMatchingFlavorReason) return say_no_flavor(waits, reply);
+  if (reason == kWaitingForQuotaReason) return say_waiting_for_quota(context, workload, waits, reply);
+  if (reason == kExceedsMaxQuotaReason) return say_never_fits(context, workload, waits, reply);
+  if (reason == kNoMatchingFlavorReason) return say_no_flavor(context, workload, waits, reply);
   if (reason == kWaitingForPreemptedWorkloadsReason) return say_waiting_for_victims(context, workload, waits, reply);
   if (reason == kWaitingForProtectedWorkloadsReason) return say_waiting_for_protected(workload, waits, reply);
-  if (reason == kMisconfiguredReason) return say_misconfigured(waits, reply);
+  if (reason == kMisconfiguredReason) return say_misconfigured(context, workload, waits, reply);
   say_not_looked_at(context, waits, reply);
 }
 
@@ -338,18 +366,16 @@ void say_unwritten(Duration since, const std::string& cluster_queue, ExplainRepl
   reply.say("AdmissionNotWritten", reply.subject() + " got its turn in ClusterQueue " + cluster_queue + " " +
                                        format_duration(std::chrono::floor<std::chrono::seconds>(since)) +
                                        " ago, and the API server has not accepted its admission yet.");
-  reply.change.push_back(
-      "Nothing to do for its owner: muster sends the admission until the API server accepts it. An administrator can "
-      "see in muster's metrics (rest_client_*) and log whether the API server is slow or fails (docs/runbooks.md).");
+  add_remedies(Cause::kAdmissionUnwritten, {}, reply);
 }
 
 }  // namespace
 
 void explain_waiting(const ExplainContext& context, const Workload& workload, ExplainReply& reply) {
   const state::QueuesOf queues = state::queues_of(workload, context.state);
-  if (explain_local_queue(workload, queues, reply) == reconcilers::Step::kDone ||
+  if (explain_local_queue(context, workload, queues, reply) == reconcilers::Step::kDone ||
       explain_cluster_queue(context, workload, queues, reply) == reconcilers::Step::kDone ||
-      explain_gate(workload, reply) == reconcilers::Step::kDone)
+      explain_gate(context, workload, reply) == reconcilers::Step::kDone)
     return;
   const state::SchedulerDriver& driver = context.decisions;
   const auto unwritten = driver.unwritten_admission(workload.meta.ns, workload.meta.name, context.now);
@@ -357,7 +383,7 @@ void explain_waiting(const ExplainContext& context, const Workload& workload, Ex
   const auto waits = scheduler::explain_pending(driver.scheduler().state(), workload.meta.ns, workload.meta.name);
   if (unwritten || !waits) {
     reply.say("BeingAdmitted", reply.subject() + " has just got its turn in ClusterQueue " + queues.cluster_name + ".");
-    reply.change.push_back("Nothing to do: ask again in a moment.");
+    add_remedies(Cause::kBeingAdmitted, {}, reply);
     return;
   }
   say_turn(context, workload, *waits, reply);

@@ -75,11 +75,6 @@ void add_tries(const ExplainContext& context, const Workload& workload, ExplainR
   reply.tries = tries;
 }
 
-std::string reactivate(const Workload& workload) {
-  return kubectl(workload.meta.ns,
-                 "patch workload " + workload.meta.name + " --type merge -p '{\"spec\":{\"active\":true}}'");
-}
-
 void explain_inactive(const Workload& workload, ExplainReply& reply) {
   const Condition* evicted = find(workload, kEvictedCondition);
   const std::string reason = evicted == nullptr ? "" : evicted->reason;
@@ -98,7 +93,7 @@ void explain_inactive(const Workload& workload, ExplainReply& reply) {
   if (evicted != nullptr && !evicted->message.empty() && !names_preemptor(evicted->message))
     reply.because.push_back(evicted->message + ".");
   if (workload.has_quota_reserved()) reply.because.push_back("It holds its quota until its pods are deleted.");
-  reply.change.push_back("To requeue it: " + reactivate(workload));
+  add_remedies(Cause::kDeactivated, {{"workload", workload.meta.name}}, reply);
 }
 
 void explain_stopping(const ExplainContext& context, const Workload& workload,
@@ -108,7 +103,7 @@ void explain_stopping(const ExplainContext& context, const Workload& workload,
   reply.because.push_back(said(evicted) + ".");
   add_preemptor(context, evicted, reply);
   if (job && job->active()) reply.because.push_back("It is requeued when its last pod is deleted.");
-  reply.change.push_back("Nothing to do: the pods have their grace period; those on lost nodes wait for the node.");
+  add_remedies(Cause::kStopping, {}, reply);
 }
 
 void explain_backoff(const ExplainContext& context, const Workload& workload, ExplainReply& reply) {
@@ -125,7 +120,7 @@ void explain_backoff(const ExplainContext& context, const Workload& workload, Ex
     reply.because.push_back("Evicted before: " + said(*evicted) + ".");
     add_preemptor(context, *evicted, reply);
   }
-  reply.change.push_back("It is requeued at that time without further action.");
+  add_remedies(Cause::kBackoff, {}, reply);
 }
 
 void explain_checks(const Workload& workload, ExplainReply& reply) {
@@ -139,7 +134,7 @@ void explain_checks(const Workload& workload, ExplainReply& reply) {
   reply.say(kUnsatisfiedChecksReason,
             names.empty() ? reply.subject() + " has its quota and is about to be admitted."
                           : reply.subject() + " has its quota and waits for admission checks: " + names + ".");
-  reply.change.push_back("Starts when the controllers of these checks set them to Ready.");
+  add_remedies(Cause::kChecksPending, {}, reply);
 }
 
 void explain_finished(const Workload& workload, ExplainReply& reply) {
@@ -154,7 +149,7 @@ void explain_admitted(const ExplainContext& context, const Workload& workload,
   const state::PendingDecision* decision = context.decisions.pending_decision_on(workload.meta.ns, workload.meta.name);
   if (decision != nullptr && std::holds_alternative<scheduler::Preempted>(*decision)) {
     reply.say(kPreemptedReason, reply.subject() + " is being preempted: another Workload needs its quota.");
-    reply.change.push_back("It is requeued without further action when its pods are deleted.");
+    add_remedies(Cause::kPreempted, {}, reply);
     const WorkloadPtr& preemptor = std::get<scheduler::Preempted>(*decision).preemptor;
     if (preemptor)
       reply.others.push_back({std::string(kPreemptorRole), 1, {{preemptor->meta.ns, preemptor->meta.name}}});

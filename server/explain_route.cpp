@@ -53,8 +53,12 @@ class Handler {
     return explainer_->ask(key);
   }
 
-  // Names of Workloads are shown only to users who can list Workloads.
+  // Names of Workloads are shown only to users who can list Workloads; the same holds for what could be meant.
   void keep_secrets(std::string_view token, ExplainReply& explained) const {
+    hide_suggestions(explained, [&](const ResourceType& type) {
+      return explainer_->authorize(token, "list", {&type, type.namespaced ? explained.ns : "", ""}) ==
+             AuthDecision::kAllowed;
+    });
     const auto may_list = [&](const std::string& ns) {
       return explainer_->authorize(token, "list", {&kWorkloads, ns, ""}) == AuthDecision::kAllowed;
     };

@@ -35,6 +35,7 @@ bool is_guess(const std::string& reason, const std::set<std::string_view>& missi
 
 void admit_ignorance(ExplainReply& reply) {
   reply.say("Unknown", reply.subject() + " is pending; you do not have permission to see why.");
+  reply.forget_changes();
   reply.change = {
       "Ask muster itself, which needs permission to use its Service (docs/explain.md), or a person who can "
       "list the kinds that are named above."};

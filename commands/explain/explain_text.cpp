@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "commands/kubectl/leader_state.h"
+#include "commands/terminal/escape.h"
 #include "commands/terminal/text_table.h"
 
 namespace muster::commands {
@@ -23,6 +24,16 @@ std::string list(const std::vector<std::string>& sentences) {
   std::string text;
   for (const std::string& sentence : sentences) text += "  " + sentence + "\n";
   return text;
+}
+
+// Names in it are those of a cluster: the commands are for a terminal, and to be copied from it.
+std::string actions_text(const ExplainReply& explained) {
+  std::string text;
+  for (const ExplainedAction& action : explained.actions) {
+    text += "  " + on_one_line(action.by) + ": " + on_one_line(action.what) + (action.command.empty() ? ".\n" : ":\n");
+    if (!action.command.empty()) text += "    " + on_one_line(action.command) + "\n";
+  }
+  return text + list(explained.other_changes());
 }
 
 std::string numbers(const std::vector<ExplainedFlavor>& flavors) {
@@ -50,6 +61,10 @@ std::string title_of(const std::string& role) {
 std::string others_text(const std::vector<ExplainedOthers>& all) {
   std::string text;
   for (const ExplainedOthers& others : all) {
+    if (others.role == kHolderRole) {
+      text += "  " + on_one_line(holders_sentence(others)) + "\n";
+      continue;
+    }
     std::string names;
     for (const auto& other : others.names)
       names.append(names.empty() ? "" : ", ").append(other.ns).append("/").append(other.name);
@@ -95,7 +110,8 @@ std::string explain_text(const ExplainReply& explained) {
   std::string text = alarm_line(explained.alarm) + explained.headline + "\n";
   for (const std::string& note : explained.notes) text += "(" + note + ")\n";
   text += section("Why (" + explained.reason + ")", list(explained.because));
-  text += section("What you can do", list(explained.change));
+  text += section("When it starts", list(explained.starts));
+  text += section("What you can do", actions_text(explained));
   text += section("Quota", numbers(explained.flavors));
   text += section("Related workloads", others_text(explained.others));
   text += section("Facts", facts_text(explained));

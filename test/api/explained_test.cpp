@@ -25,7 +25,17 @@ ExplainReply full() {
                    .most = "20",
                    .verdict = "short"}};
   made.others = {{.role = "ahead", .count = 5, .names = {{"b", "x"}, {"a", "y"}, {"b", "z"}}}};
+  made.others.push_back({.role = "holder",
+                         .count = 1,
+                         .names = {{.ns = "a", .name = "job-z", .job = "job/z", .amount = "3"}},
+                         .cluster_queue = "research",
+                         .resource = "cpu",
+                         .flavor = "f",
+                         .amount = "3",
+                         .borrowed = true});
   made.change = {"Wait."};
+  made.starts_when("Starts later.");
+  made.can({.by = "you", .what = "Look", .command = "kubectl get jobs"});
   made.tries = ExplainedTries{.failed = 2, .limit = 4, .next_at = {1'767'268'812, 0}};
   made.timeline = {
       {.time = {1'767'268'000, 0}, .what = "Workload created", .by = std::nullopt, .from_conditions = true},
@@ -63,6 +73,16 @@ TEST_CASE("hidden names leave their count behind") {
   CHECK(made.others[0].names == std::vector<ExplainedOthers::Name>{{"a", "y"}});
   CHECK_FALSE(made.timeline[1].by);
   CHECK(made.timeline[1].what == "Preempted");
+}
+
+TEST_CASE("a suggestion is for readers who can list its kind") {
+  ExplainReply made = full();
+  made.can({.by = "you", .what = "Did you mean lq", .command = "kubectl label", .suggests = &kLocalQueues});
+  ExplainReply shown = made;
+  hide_suggestions(shown, [](const ResourceType& type) { return type.plural == "localqueues"; });
+  CHECK(shown == made);
+  hide_suggestions(made, [](const ResourceType&) { return false; });
+  CHECK(made == full());
 }
 
 TEST_CASE("jobs jobsets and workloads can be explained and nothing else") {

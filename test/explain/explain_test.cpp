@@ -24,7 +24,7 @@ TEST_CASE("explain: a job that is no business of the queues says why and who wou
        job(no_queue),
        "NoQueueName",
        "is suspended, and muster will not start it",
-       {"kubectl -n team-a label jobs train kueue.x-k8s.io/queue-name=LOCALQUEUE"}},
+       {"kubectl -n team-a label jobs train kueue.x-k8s.io/queue-name=lq"}},
       {"it has no queue name and runs", job(running), "Running", "is running: 2/2 pods ready", {"It is in no queue"}},
       {"another controller manages it",
        job({{"spec", {{"managedBy", "example.com/other"}}}}),

@@ -37,8 +37,9 @@ TEST_CASE("explain: a Workload that waits for quota has the numbers and who is a
                                             .nominal = "10",
                                             .most = "10",
                                             .verdict = "asks for 6, 4 are free"});
-  REQUIRE(reply.others.size() == 1);
-  CHECK(reply.others[0] == ExplainedOthers{.role = "ahead", .count = 1, .names = {{"team-a", "early"}}});
+  REQUIRE(reply.others.size() == 2);
+  CHECK(holders_sentence(reply.others[0]) == "ClusterQueue cq uses 6 of cpu in flavor f1 (job/holder 6).");
+  CHECK(reply.others[1] == ExplainedOthers{.role = "ahead", .count = 1, .names = {{"team-a", "early"}}});
   CHECK(reply.facts[0] == ExplainedFact{"Workload", "job-train"});
 }
 
@@ -108,7 +109,7 @@ TEST_CASE("explain: what the scheduler refuses is told with what would change it
        with_workload([](ExplainCluster&) { return of_pods("6"); }),
        "ExceedsMaxQuota",
        "cannot be admitted: it requests 12 of cpu, but ClusterQueue cq can use at most 10",
-       {"raise nominalQuota"}},
+       {"Raise nominalQuota"}},
       {"a taint",
        tainted,
        "NoMatchingFlavor",

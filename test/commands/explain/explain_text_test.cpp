@@ -12,7 +12,10 @@ ExplainReply waiting() {
   made.name = "train";
   made.say("WaitingForQuota", "Job team-a/train waits for quota.");
   made.because = {"The ClusterQueue is StrictFIFO."};
-  made.change = {"Starts when quota is released."};
+  made.starts_when("Starts when quota is released.");
+  made.can({.by = std::string(kByYou), .what = "See who holds cpu", .command = "kubectl muster who cpu"});
+  made.can({.by = std::string(kByAdministrator), .what = "Ask \x1b[2Jthem"});
+  made.change.emplace_back("A sentence of another version.");
   made.add_fact("LocalQueue", "lq");
   made.flavors = {{.pod_set = "main",
                    .resource = "cpu",
@@ -39,8 +42,14 @@ TEST_CASE("explain text: the answer comes first and the numbers stand in columns
         "Why (WaitingForQuota)\n"
         "  The ClusterQueue is StrictFIFO.\n"
         "\n"
-        "What you can do\n"
+        "When it starts\n"
         "  Starts when quota is released.\n"
+        "\n"
+        "What you can do\n"
+        "  you: See who holds cpu:\n"
+        "    kubectl muster who cpu\n"
+        "  an administrator: Ask \\x1b[2Jthem.\n"
+        "  A sentence of another version.\n"
         "\n"
         "Quota\n"
         "  POD SET  RESOURCE  FLAVOR  REQUESTED  FREE  NOMINAL  MAX\n"
