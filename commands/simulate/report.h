@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/start_estimate.h"
 #include "base/result.h"
 #include "commands/simulate/expectations.h"
 #include "commands/terminal/text_table.h"
@@ -15,6 +16,12 @@
 
 namespace muster::commands {
 
+// When the job of --job would be admitted if all run times are short (p10), and if all are long (p90).
+struct StartRange {
+  int64_t earliest = what_if::kNever, latest = what_if::kNever;  // as JobRecord::first_start
+  StartBasis basis{};
+};
+
 struct Report {
   std::string name;  // of the input: "queues/"
   what_if::Scenario scenario;
@@ -22,7 +29,9 @@ struct Report {
   what_if::Summary summary;
   std::vector<std::string> notes;
   std::vector<CheckedExpectation> expectations{};
-  std::optional<size_t> asked{};  // the job of --job, in the scenario's arrivals
+  std::optional<size_t> asked{};      // the job of --job, in the scenario's arrivals
+  std::optional<StartRange> range{};  // where the cluster says how long its Workloads run
+  std::string assumed{};              // ReadScenario::assumed
 };
 
 enum class SimulateFormat { kTable, kJson, kYaml, kCsv, kJunit };

@@ -12,6 +12,7 @@
 #include "commands/review/review_judge.h"
 #include "commands/simulate/from_cluster.h"
 #include "commands/simulate/page.h"
+#include "commands/simulate/run_times.h"
 #include "jobs/job_kind.h"
 #include "runtime/load_settings.h"
 #include "runtime/read_file.h"
@@ -138,6 +139,12 @@ class Simulation {
       asked = *std::move(added);
       if (asked->is_stored) notes.push_back("The job is there already: the answer is about it, not about the file.");
     }
+    std::optional<StartRange> range;
+    if (options_.from_cluster) {
+      auto of_times = by_known_times(*objects, asked);
+      if (!of_times) return fail(of_times.error().message);
+      range = *of_times;
+    }
     auto read = what_if::read_scenario(*objects, scenario_);
     if (!read) return fail(read.error().message);
     what_if::History history = what_if::run(read->scenario, watcher(read->scenario));
@@ -152,7 +159,9 @@ class Simulation {
                   .summary = std::move(summary),
                   .notes = std::move(read->notes),
                   .expectations = {},
-                  .asked = number};
+                  .asked = number,
+                  .range = range,
+                  .assumed = std::move(read->assumed)};
   }
 
   Outcome<> check(Report& report) const {
@@ -237,6 +246,30 @@ class Simulation {
     namespace_ = cluster->ns;
     scenario_.start = system_clock().now().wall;
     return Done{};
+  }
+
+  // Gives the Workloads the run times that are likely for them. The range of the asked job: from two more simulations,
+  // with short and with long ones; nullopt: nothing is known.
+  Result<std::optional<StartRange>> by_known_times(std::vector<SourceObject>& objects,
+                                                   const std::optional<AskedJob>& asked) const {
+    std::vector<SourceObject> given = objects;
+    const TimePoint now = *scenario_.start;
+    const KnownRunTimes known = give_run_times(objects, 0.5, now);
+    StartRange range{.basis = known.basis};
+    if (!asked || range.basis == StartBasis()) return std::optional<StartRange>();
+    for (const auto& [share, start] : {std::pair(0.1, &range.earliest), std::pair(0.9, &range.latest)}) {
+      std::vector<SourceObject> varied = given;
+      give_run_times(varied, share, now);
+      auto read = what_if::read_scenario(varied, scenario_);
+      if (!read) return fail(read.error().message);
+      const auto number = number_of(read->scenario, *asked);
+      if (!number) continue;
+      *start = what_if::run(read->scenario).jobs[*number].first_start;
+      const Workload& workload = *read->scenario.shapes[read->scenario.arrivals[*number].shape].workload;
+      const auto finished = known.finished.find(path_of(workload.meta.ns, workload.queue_name));
+      if (finished != known.finished.end()) range.basis.finished = finished->second;
+    }
+    return std::optional(range);
   }
 
   // A job that already waits or runs is not added again.

@@ -47,6 +47,25 @@ std::string first_flavors(const Report& report) {
 
 }  // namespace
 
+namespace {
+
+// In the words of the estimated starts; nullopt: nothing says how long the Workloads of the cluster run.
+std::optional<StartEstimate> estimate_of(const Report& report) {
+  if (!report.range) return std::nullopt;
+  const auto time = [&](int64_t start) { return to_timestamp(report.scenario.start + Duration(start)); };
+  // Other run times change the order, so that short ones can start the job later.
+  const auto [first, last] = std::minmax(report.range->earliest, report.range->latest);
+  if (first == what_if::kNever && last == what_if::kNever) return std::nullopt;
+  if (first == what_if::kNever || last == what_if::kNever)
+    return StartEstimate{.outcome = StartOutcome::kNotBefore,
+                         .earliest = time(first == what_if::kNever ? last : first),
+                         .basis = report.range->basis};
+  return StartEstimate{
+      .outcome = StartOutcome::kRange, .earliest = time(first), .latest = time(last), .basis = report.range->basis};
+}
+
+}  // namespace
+
 json verdict_json(const Report& report) {
   const what_if::JobRecord& job = report.history.jobs[*report.asked];
   json verdict = {{"name", job_name(report.scenario, *report.asked)},
@@ -58,6 +77,8 @@ json verdict_json(const Report& report) {
     verdict["waitSeconds"] = seconds_of(wait);
     verdict["start"] = format_rfc3339(to_timestamp(report.scenario.start + Duration(job.first_start)));
     verdict["flavors"] = first_flavors(report);
+    if (const auto estimate = estimate_of(report))
+      verdict["estimatedStart"] = to_json(*estimate, to_timestamp(report.scenario.start));
     if (report.summary.knows_nodes) {
       if (job.first_placed != what_if::kNever)
         verdict["podsScheduledSeconds"] =
@@ -71,6 +92,7 @@ json verdict_json(const Report& report) {
     verdict["reason"] = waiting->reason;
     verdict["message"] = waiting->message;
   }
+  if (!report.assumed.empty()) verdict["assumed"] = report.assumed;
   return verdict;
 }
 
@@ -104,14 +126,18 @@ std::string verdict_text(const Report& report) {
   } else if (verdict["waitSeconds"].get<double>() == 0) {
     text += " would be admitted now, on " + verdict["flavors"].get<std::string>();
   } else {
-    text += " would be admitted in about " + span_text(verdict["waitSeconds"].get<double>()) + " (" +
-            verdict["start"].get<std::string>() + "), on " + verdict["flavors"].get<std::string>();
+    const auto estimate = estimate_of(report);
+    const auto wait = static_cast<int64_t>(verdict["waitSeconds"].get<double>());
+    text += " would be admitted " +
+            (estimate ? to_sentence(*estimate, to_timestamp(report.scenario.start)) : "in about " + rough_span(wait)) +
+            ", on " + verdict["flavors"].get<std::string>();
   }
   text += pods_text(verdict);
   std::string names;
   for (const json& name : verdict["evicts"]) names += (names.empty() ? "" : ", ") + name.get<std::string>();
   text += names.empty() ? "; it evicts no Workload" : "; it evicts " + names;
-  return on_one_line(text) + "\nAn estimate: running Workloads end after their run times, and no other job arrives.\n";
+  return on_one_line(text) + "\nAn estimate: running Workloads end after their run times, and no other job arrives.\n" +
+         (report.assumed.empty() ? "" : report.assumed + ".\n");
 }
 
 }  // namespace muster::commands

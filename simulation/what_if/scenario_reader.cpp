@@ -140,8 +140,12 @@ void ScenarioBuild::say_what_was_left_out() {
   const auto say = [&](size_t count, const std::string& sentence) {
     if (count > 0) notes.push_back(std::to_string(count) + " " + sentence);
   };
-  say(assumed_, "job(s) or template(s) do not say how long they run: " + format_duration(options_.run_time) +
-                    " is assumed (--run-time, or the annotation simulate.muster.batch/run-time)");
+  if (assumed_ > 0) {
+    read_.assumed = std::to_string(assumed_) + " of " + std::to_string(read_.scenario.shapes.size()) +
+                    " jobs do not say how long they run; " + format_duration(options_.run_time) +
+                    " assumed (--run-time, or the annotation simulate.muster.batch/run-time)";
+    notes.push_back(read_.assumed);
+  }
   say(unread_, "object(s) of the cluster have annotations of the simulation that are wrong and are left out");
   say(queueless_, "jobs name no queue and are left out");
   say(nodeless_, "pods are on nodes that are not in the input and are left out");

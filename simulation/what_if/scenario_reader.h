@@ -38,6 +38,7 @@ struct ScenarioOptions {
 struct ReadScenario {
   Scenario scenario;
   std::vector<std::string> notes;  // what was left out or assumed; sentences
+  std::string assumed{};           // of them, about jobs that do not say how long they run
 };
 
 // Of the same objects in the same order always the same. The error names place, path and reason.
