@@ -111,6 +111,9 @@ export interface Explained {
   headline: string;
   because: string[];
   wouldChange: string[];
+  // Absent in answers of a muster that does not know them: then wouldChange has all.
+  starts?: string[];
+  actions?: { by: string; what: string; command?: string }[];
   notes: string[];
   alarm?: string; // as of lists
   facts: { name: string; value: string }[];
@@ -124,7 +127,7 @@ export interface Explained {
     most: string;
     verdict: string;
   }[];
-  others: { role: string; count: number; names: { namespace: string; name: string }[] }[];
+  others: { role: string; count: number; sentence?: string; names: { namespace: string; name: string }[] }[];
   timeline: Moment[];
 }
 

@@ -56,18 +56,13 @@ function Answer({ namespace, job, answer }: { namespace: string; job: JobName; a
     <>
       <p class="headline">{withTimes(answer.headline, at)}</p>
       {answer.because.map((sentence) => <p key={sentence}>{withTimes(sentence, at)}</p>)}
-      {answer.wouldChange.length > 0 && (
-        <section>
-          <h2>What you can do</h2>
-          <ul>{answer.wouldChange.map((sentence) => <li key={sentence}>{withTimes(sentence, at)}</li>)}</ul>
-        </section>
-      )}
+      <Changes answer={answer} at={at} />
       {answer.flavors.length > 0 && <JobBars rows={answer.flavors} />}
       {queue !== undefined &&
         [...new Set(short)].map((resource) => <Holders key={resource} namespace={namespace} queue={queue} resource={resource} />)}
-      {answer.others.map((others) => (
-        <section key={others.role}>
-          <h2>{ROLES[others.role] ?? others.role}: {count(others.count)}</h2>
+      {answer.others.map((others, index) => (
+        <section key={index}>
+          <h2>{others.sentence ?? (ROLES[others.role] ?? others.role) + ": " + count(others.count)}</h2>
           <ul>
             {others.names.map((name) => (
               <li key={name.namespace + "/" + name.name}>
@@ -89,6 +84,37 @@ function Answer({ namespace, job, answer }: { namespace: string; job: JobName; a
         <Command text={"kubectl muster history " + job.kind + "/" + job.name + " -n " + namespace} />
         <Command text={"kubectl get " + (job.kind === "workload" ? "workloads.kueue.x-k8s.io" : job.kind) + " " + job.name + " -n " + namespace + " -o yaml"} />
       </section>
+    </>
+  );
+}
+
+// What happens without a person, then what somebody can do.
+function Changes({ answer, at }: { answer: Explained; at: number }) {
+  const { starts = [], actions = [] } = answer;
+  const said = new Set([...starts, ...actions.map((action) => action.what + (action.by === "you" ? "" : " (" + action.by + ")") + (action.command === undefined ? "." : ": " + action.command))]);
+  const rest = answer.wouldChange.filter((sentence) => !said.has(sentence));
+  return (
+    <>
+      {starts.length > 0 && (
+        <section>
+          <h2>When it starts</h2>
+          <ul>{starts.map((sentence) => <li key={sentence}>{withTimes(sentence, at)}</li>)}</ul>
+        </section>
+      )}
+      {actions.length + rest.length > 0 && (
+        <section>
+          <h2>What you can do</h2>
+          <ul>
+            {actions.map((action) => (
+              <li key={action.by + action.what}>
+                <small>{action.by}: </small>{withTimes(action.what, at)}
+                {action.command !== undefined && <Command text={action.command} />}
+              </li>
+            ))}
+            {rest.map((sentence) => <li key={sentence}>{withTimes(sentence, at)}</li>)}
+          </ul>
+        </section>
+      )}
     </>
   );
 }
