@@ -45,7 +45,7 @@ struct ExplainedOthers {
   int64_t count = 0;  // all of them
   struct Name {
     std::string ns, name;
-    std::string job{}, amount{};  // of holders: "job/train", "4"
+    std::string job{}, amount{};  // of holders: "job/train", elsewhere "team-b/job/train"; "4"
 
     bool operator==(const Name&) const = default;
   };

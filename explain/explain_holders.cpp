@@ -22,11 +22,13 @@ void add_holders(const ExplainContext& context, const scheduler::FlavorRow& row,
                            .borrowed = holders.borrowed};
     for (const auto& holder : holders.named) {
       const ObjectMeta& meta = holder.object->meta;
-      others.names.push_back(
-          {.ns = meta.ns,
-           .name = meta.name,
-           .job = meta.controller ? in_small_letters(meta.controller->kind.text()) + "/" + meta.controller->name : "",
-           .amount = to_quantity(row.resource, holder.amount).text()});
+      others.names.push_back({.ns = meta.ns,
+                              .name = meta.name,
+                              .job = meta.controller ? (meta.ns == reply.ns ? "" : meta.ns + "/") +
+                                                           in_small_letters(meta.controller->kind.text()) + "/" +
+                                                           meta.controller->name
+                                                     : "",
+                              .amount = to_quantity(row.resource, holder.amount).text()});
     }
     reply.others.push_back(std::move(others));
   }

@@ -47,7 +47,7 @@ void add_simulate(CLI::App& app, SimulateOptions& options) {
       ->check(CLI::Range(0.0, 5.0))
       ->type_name("NUMBER");
   add_span(simulate, "--until", options.until, "Ends then; default: when nothing happens any more");
-  add_span(simulate, "--run-time", options.run_time, "Of jobs that do not say how long they run; default 1h");
+  add_span(simulate, "--run-time", options.run_time, "Of jobs of which nothing says how long they run; default 1h");
   add_span(simulate, "--stop-time", options.stop_time, "From an eviction until the quota is free; default 10s");
   add_choice(simulate, "-o,--output", options.format, parse_simulate_format,
              "table (default), json, yaml, csv (one row for each job) or junit (with --expect)")
