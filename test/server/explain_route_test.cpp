@@ -105,6 +105,20 @@ TEST_CASE("Explain: the answer is JSON beside the metrics and names what the rea
   }
 }
 
+TEST_CASE("Explain: names are suggested to those who can list their kind") {
+  ExplainServer server;
+  server.answer->can({.by = "you", .what = "Set lq", .command = "kubectl label", .suggests = &kLocalQueues});
+  server.answer->can(
+      {.by = "you", .what = "Set gold", .command = "kubectl label", .suggests = &kWorkloadPriorityClasses});
+  const auto actions = [&](const std::string& token) {
+    return json::parse(server.get("/explain/v1/namespaces/team-a/jobs/train", "X-Muster-Token: " + token + "\r\n")
+                           .body)["actions"]
+        .size();
+  };
+  CHECK(actions("admin") == 2);
+  CHECK(actions("dev") == 1);
+}
+
 TEST_CASE("Explain: refusals are Status objects and nobody is asked") {
   struct Row {
     const char* name;
