@@ -23,6 +23,10 @@ inline constexpr std::string_view kSliceRequiredTopology = "kueue.x-k8s.io/podse
 inline constexpr std::string_view kSliceSize = "kueue.x-k8s.io/podset-slice-size";
 inline constexpr std::string_view kSliceLayers = "kueue.x-k8s.io/podset-slice-required-topology-constraints";
 inline constexpr std::string_view kPodSetGroupName = "kueue.x-k8s.io/podset-group-name";
+// Those that become a topologyRequest, which muster cannot fulfil.
+inline constexpr std::string_view kTopologyAnnotations[] = {
+    kRequiredTopology, kPreferredTopology, kUnconstrainedTopology, kPodSetGroupName, kSliceRequiredTopology,
+    kSliceSize,        kSliceLayers};
 inline constexpr std::string_view kPodIndexOffset = "kueue.x-k8s.io/pod-index-offset";
 
 // "spec.template.metadata.annotations" of a template.

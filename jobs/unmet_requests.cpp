@@ -9,11 +9,6 @@
 namespace muster::jobs {
 namespace {
 
-// The annotations that become a topologyRequest.
-constexpr std::string_view kTopologyAnnotations[] = {kRequiredTopology, kPreferredTopology,     kUnconstrainedTopology,
-                                                     kPodSetGroupName,  kSliceRequiredTopology, kSliceSize,
-                                                     kSliceLayers};
-
 // The first that the template has; empty: none.
 std::string_view topology_wish(const RuleSettings& settings, const nlohmann::json& pod_template) {
   if (!settings.enabled("TopologyAwareScheduling")) return {};

@@ -6,6 +6,7 @@
 #include "jobs/admission_gates.h"
 #include "jobs/prebuilt_workload.h"
 #include "jobs/topology.h"
+#include "jobs/unread_annotations.h"
 
 namespace annotations_test {
 
@@ -74,6 +75,33 @@ TEST_CASE("slice layers are read from JSON and what is none is explained") {
     const auto refused = parse_slice_layers(text);
     CHECK_FALSE(refused.ok());
     if (!refused.ok()) CHECK_FALSE(refused.error().message.empty());
+  }
+}
+
+TEST_CASE("misspelt keys: the number of sentences and of comparisons has a limit") {
+  json object = {{"metadata", json::object()}};
+  json& labels = object["metadata"]["labels"];
+  // Longer than any key, and of the same domain: nothing is compared.
+  for (int i = 0; i < 1000; ++i) labels["kueue.x-k8s.io/" + std::string(300, 'q') + std::to_string(i)] = "x";
+  CHECK(misspelt_keys_of(object, nullptr).empty());
+  // As many that are compared and are near nothing: what comes later is not compared.
+  for (int i = 0; i < 1000; ++i) labels["kueue.x-k8s.io/a-" + std::to_string(i)] = "x";
+  labels["kueue.x-k8s.io/queue-nam"] = "x";
+  CHECK(misspelt_keys_of(object, nullptr).empty());
+  labels.clear();
+  for (char letter = 'a'; letter <= 'z'; ++letter) labels[std::string("kueue.x-k8s.io/queue-nam") + letter] = "x";
+  const auto sentences = misspelt_keys_of(object, nullptr);  // queue-name itself is not one
+  REQUIRE(sentences.size() == kMostMisspeltKeys);
+  CHECK(sentences[0] ==
+        "metadata.labels[kueue.x-k8s.io/queue-nama]: is not known; did you mean kueue.x-k8s.io/queue-name?");
+}
+
+TEST_CASE("misspelt keys: what has the wrong shape is passed over") {
+  for (const char* text :
+       {"null", "7", R"({"metadata": []})", R"({"metadata": {"labels": ["kueue.x-k8s.io/queue-nam"]}})",
+        R"({"metadata": {"labels": {"": null}}, "spec": {"replicatedJobs": [7, {"template": []}]}})"}) {
+    INFO(text);
+    CHECK(misspelt_keys_of(json::parse(text), &jobset).empty());
   }
 }
 

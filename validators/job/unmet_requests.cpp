@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "api/texts/unmet_requests.h"
 #include "jobs/management.h"
 #include "validators/validator.h"
 
@@ -30,7 +31,9 @@ std::vector<std::string> warn(const Review& review) {
     if (std::any_of(before.begin(), before.end(), [&](const auto& old) { return old.place == request.place; }))
       continue;
     // The API server cuts a warning after 256 characters.
-    sentences.push_back(request.place + ": " + std::string(request.problem) + ", so it waits for ever; leave it out");
+    const bool topology = request.problem == kAsksForTopology;
+    sentences.push_back(request.place + ": " + std::string(request.problem) + ", so it waits for ever; remove " +
+                        (topology ? "the annotation" : "it"));
   }
   return sentences;
 }

@@ -88,10 +88,10 @@ const Row kWebhooks[] = {
     {"the queue as an annotation", kJob, "{metadata: {labels: null, annotations: {kueue.x-k8s.io/queue-name: q}}}",
      "set the label kueue.x-k8s.io/queue-name", "{metadata: {labels: {kueue.x-k8s.io/queue-name: q}}}"},
     {"devices", kJob, "{spec: {template: {spec: {resourceClaims: [{name: gpu, resourceClaimName: g}]}}}}",
-     "waits for ever; leave it out", "{spec: {template: {spec: {resourceClaims: null}}}}"},
+     "waits for ever; remove it", "{spec: {template: {spec: {resourceClaims: null}}}}"},
     {"a topology", kJob,
      "{spec: {template: {metadata: {annotations: {kueue.x-k8s.io/podset-required-topology: rack}}}}}",
-     "waits for ever; leave it out", "{spec: {template: {metadata: null}}}"},
+     "waits for ever; remove the annotation", "{spec: {template: {metadata: null}}}"},
     {"an annotation that is not read", kJob, "{metadata: {annotations: {kueue.x-k8s.io/podset-topology-spreading: x}}}",
      "topologySpreadConstraints",
      "{metadata: {annotations: null}, spec: {template: {spec: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: "
