@@ -45,6 +45,15 @@ bool has_key_of_ours(const json& map) {
   return false;
 }
 
+bool has_queue_label(const json& object) {
+  return object_at(object, {"metadata", "labels"}).contains(kQueueNameLabel);
+}
+
+// The label is on the CronJob and not on its Jobs.
+bool misplaces_queue(const json& cron_job) {
+  return has_queue_label(cron_job) && !has_queue_label(object_at(cron_job, {"spec", "jobTemplate"}));
+}
+
 bool is_word_for(std::string_view word, const UnqueuedKind& kind) {
   return word == kind.kind || word == kind.resource || word == in_small_letters(kind.kind);
 }
@@ -81,10 +90,13 @@ std::string unqueued_sentence(std::string_view kind) {
 }
 
 std::optional<std::string> unqueued_notice(const json& object, const json& old_object) {
-  const std::string_view kind = string_at(object, {"kind"});
-  const bool listed = find_unqueued_kind(group_of(string_at(object, {"apiVersion"})), kind) != nullptr;
-  if (!listed || controller_of(object) || !string_at(object, {"metadata", "deletionTimestamp"}).empty())
-    return std::nullopt;
+  const std::string_view kind = string_at(object, {"kind"}), group = group_of(string_at(object, {"apiVersion"}));
+  if (controller_of(object) || !string_at(object, {"metadata", "deletionTimestamp"}).empty()) return std::nullopt;
+  if (group == kCronJobGroup && kind == kCronJobKind) {
+    if (!misplaces_queue(object) || misplaces_queue(old_object)) return std::nullopt;
+    return std::string(kCronJobSentence);
+  }
+  if (find_unqueued_kind(group, kind) == nullptr) return std::nullopt;
   if (!asks_for_queue(object) || asks_for_queue(old_object)) return std::nullopt;
   return unqueued_sentence(kind);
 }

@@ -39,9 +39,16 @@ bool asks_for_queue(const nlohmann::json& object);
 // That objects of this kind are not queued, that they run without quota, and what to do.
 std::string unqueued_sentence(std::string_view kind);
 
+// A CronJob is no job: its Jobs are queued, by their own labels. The label of the queue on the CronJob has no effect
+// where the Jobs do not get it.
+inline constexpr std::string_view kCronJobGroup = "batch", kCronJobKind = "CronJob", kCronJobResource = "cronjobs";
+inline constexpr std::string_view kCronJobSentence =
+    "the label kueue.x-k8s.io/queue-name of a CronJob has no effect: muster queues its Jobs, by the labels in "
+    "spec.jobTemplate.metadata. Set the label there.";
+
 // For an object that is created, or updated from `old_object` (null on CREATE): the warning, when its kind is in the
-// table and this request is the first one with a queue name. nullopt: no warning, also for an object with a controller,
-// because its owner can be queued.
+// table and this request is the first one with a queue name, or when it is a CronJob that first has the label in the
+// wrong place alone. nullopt: no warning, also for an object with a controller, because its owner can be queued.
 std::optional<std::string> unqueued_notice(const nlohmann::json& object, const nlohmann::json& old_object);
 
 // What happens to such a request.

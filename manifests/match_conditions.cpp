@@ -163,8 +163,19 @@ json first_asks_for_queue() {
     return has_our_keys(subject) + " || (has(" + spec + ") && has(" + spec + ".template) && has(" + metadata +
            ") && has(" + metadata + ".labels) && '" + std::string(kQueueNameLabel) + "' in " + metadata + ".labels)";
   };
-  return condition("first-asks-for-queue",
-                   "(" + asks("object") + ") && (oldObject == null || !(" + asks("oldObject") + "))");
+  // A CronJob: the label is on itself and not on its Jobs.
+  const auto misplaces = [](const std::string& subject) {
+    const std::string spec = subject + ".spec", metadata = spec + ".jobTemplate.metadata";
+    const std::string label = "'" + std::string(kQueueNameLabel) + "' in ";
+    return "has(" + subject + ".metadata.labels) && " + label + subject + ".metadata.labels && !(has(" + spec +
+           ") && has(" + spec + ".jobTemplate) && has(" + metadata + ") && has(" + metadata + ".labels) && " + label +
+           metadata + ".labels)";
+  };
+  const auto first = [](const auto& what) {
+    return "(" + what("object") + ") && (oldObject == null || !(" + what("oldObject") + "))";
+  };
+  return condition("first-asks-for-queue", "request.kind.kind == '" + std::string(kCronJobKind) + "' ? (" +
+                                               first(misplaces) + ") : (" + first(asks) + ")");
 }
 
 json without_controller() {

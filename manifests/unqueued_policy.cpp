@@ -49,7 +49,21 @@ std::string sentence_of_request() {
   const std::string mark = "\n";
   const std::string sentence = unqueued_sentence(mark);
   const size_t at = sentence.find(mark);
-  return "'" + sentence.substr(0, at) + "' + request.kind.kind + '" + sentence.substr(at + mark.size()) + "'";
+  const std::string of_kind =
+      "'" + sentence.substr(0, at) + "' + request.kind.kind + '" + sentence.substr(at + 1) + "'";
+  return "request.kind.kind == '" + std::string(kCronJobKind) + "' ? '" + std::string(kCronJobSentence) +
+         "' : " + of_kind;
+}
+
+// Of the policy: the kinds of the table, and CronJobs.
+json matched_rules() {
+  json rules = resource_rules([](const UnqueuedKind&) { return true; });
+  rules.push_back({{"apiGroups", {kCronJobGroup}},
+                   {"apiVersions", {"*"}},
+                   {"resources", {kCronJobResource}},
+                   {"operations", {"CREATE", "UPDATE"}},
+                   {"scope", "Namespaced"}});
+  return rules;
 }
 
 json excluded_rules(const ExternalFrameworks& external) {
@@ -91,7 +105,7 @@ std::vector<json> unqueued_kinds_policy(const std::string& own_namespace, Unqueu
       {"matchConstraints",
        {{"matchPolicy", "Equivalent"},
         {"namespaceSelector", {{"matchExpressions", json::array({elsewhere})}}},
-        {"resourceRules", resource_rules([](const UnqueuedKind&) { return true; })}}},
+        {"resourceRules", matched_rules()}}},
       {"matchConditions", json::array({match_conditions::not_being_deleted(), match_conditions::without_controller(),
                                        match_conditions::first_asks_for_queue()})},
       {"validations",

@@ -5,6 +5,7 @@
 //   on CREATE  of an object with a label or an annotation of kueue.x-k8s.io or muster.batch, or with
 //              the label of the queue's name in its pod template
 //   on UPDATE  that brings the first of these
+//   of CronJobs  those that have the label of the queue's name on themselves and not in the template of their Jobs
 //   never      for objects with a controller (pods of Jobs, ReplicaSets of Deployments), objects
 //              that are being deleted, kube-system, and muster's own namespace; nor for kinds of
 //              integrations.externalFrameworks, which the binding passes over

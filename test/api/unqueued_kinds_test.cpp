@@ -83,6 +83,23 @@ TEST_CASE("unqueued kinds: an object is told of when it is the first to ask for 
   }
 }
 
+TEST_CASE("unqueued kinds: a CronJob is told of when its Jobs do not get the label") {
+  const json in_jobs = {{"jobTemplate", {{"metadata", kLabelled}}}};
+  const json in_pods = {{"jobTemplate", {{"spec", {{"template", {{"metadata", kLabelled}}}}}}}};
+  const json misplaced = object("batch/v1", "CronJob", kLabelled);
+  CHECK(unqueued_notice(misplaced, nullptr) == std::string(kCronJobSentence));
+  CHECK(unqueued_notice(object("batch/v1", "CronJob", kLabelled, in_pods), nullptr).has_value());
+  CHECK(unqueued_notice(misplaced, object("batch/v1", "CronJob", json::object())).has_value());
+  CHECK_FALSE(unqueued_notice(misplaced, misplaced).has_value());
+  CHECK_FALSE(unqueued_notice(object("batch/v1", "CronJob", kLabelled, in_jobs), nullptr).has_value());
+  CHECK_FALSE(unqueued_notice(object("batch/v1", "CronJob", json::object(), in_jobs), nullptr).has_value());
+  const json other = {{"labels", {{"kueue.x-k8s.io/priority-class", "high"}}}};
+  CHECK_FALSE(unqueued_notice(object("batch/v1", "CronJob", other), nullptr).has_value());
+  CHECK_FALSE(unqueued_notice(object("example.com/v1", "CronJob", kLabelled), nullptr).has_value());
+  // What has the wrong shape has no label.
+  CHECK(unqueued_notice(object("batch/v1", "CronJob", kLabelled, {{"jobTemplate", 7}}), nullptr).has_value());
+}
+
 TEST_CASE("unqueued kinds: the sentence is one line that fits into a warning") {
   for (const UnqueuedKind& kind : unqueued_kinds()) {
     const std::string sentence = unqueued_sentence(kind.kind);
@@ -90,6 +107,8 @@ TEST_CASE("unqueued kinds: the sentence is one line that fits into a warning") {
     CHECK(sentence.find_first_of("\n'\\") == std::string::npos);  // it becomes CEL
     CHECK(sentence.find(kind.kind) != std::string::npos);
   }
+  CHECK(kCronJobSentence.size() <= 256);
+  CHECK(kCronJobSentence.find_first_of("\n'\\") == std::string_view::npos);
 }
 
 }  // namespace unqueued_kinds_test

@@ -115,6 +115,22 @@ func TestKindsThatAreNotQueuedAreToldWithoutMuster(t *testing.T) {
 			}
 		}
 	}
+	// A CronJob is told where its Jobs do not get the label.
+	for where, warned := range map[string]bool{"": true, "jobTemplate": false} {
+		cronJob := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "batch/v1", "kind": "CronJob", "spec": map[string]any{
+			"schedule": "0 2 * * *", "jobTemplate": map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{
+				"restartPolicy": "Never", "containers": []any{map[string]any{"name": "main", "image": "busybox"}}}}}}}}}
+		cronJob.SetName("nightly")
+		cronJob.SetLabels(harness.Queue("some"))
+		if where != "" {
+			harness.Set(cronJob, "some", "spec", where, "metadata", "labels", harness.QueueLabel)
+		}
+		_, err := client.Resource(schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "cronjobs"}).Namespace(namespace).Create(harness.Context(t), cronJob, harness.DryRun)
+		must(t, err)
+		if warning := told.take(); strings.Contains(warning, "of a CronJob has no effect") != warned {
+			t.Errorf("a CronJob with the queue on itself and on %q: warning %q", where, warning)
+		}
+	}
 	updatesAreToldOnce(t, client.Resource(kinds["RayJob"]).Namespace(namespace), told, queuedObject(kinds["RayJob"], "RayJob"))
 
 	cluster.Kubectl(t, harness.Manifests(t, "--only=policies", "--unqueued-kinds=Deny"), "apply", "-f", "-")

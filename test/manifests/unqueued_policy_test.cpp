@@ -24,6 +24,7 @@ TEST_CASE("the admission policy matches the kinds that are not queued and no oth
   }
   for (const UnqueuedKind& kind : unqueued_kinds())
     wanted.insert(std::string(kind.group) + "/" + std::string(kind.resource));
+  wanted.insert("batch/cronjobs");
   CHECK(matched == wanted);
   // Those that are described are in it: which of them are enabled is for the binding (kinds_with_queue()).
   for (const jobs::JobKind* kind : {&jobs::batch_job, &jobs::jobset})
@@ -83,7 +84,7 @@ TEST_CASE("the admission policy says what muster review says") {
                                      .at("/spec/validations/0/messageExpression"_json_pointer);
   std::string said = unqueued_sentence("RayJob");
   said.replace(said.find("RayJob"), 6, "' + request.kind.kind + '");
-  CHECK(expression == "'" + said + "'");
+  CHECK(expression == "request.kind.kind == 'CronJob' ? '" + std::string(kCronJobSentence) + "' : '" + said + "'");
 }
 
 }  // namespace unqueued_policy_test
