@@ -1,7 +1,7 @@
 // Which fields Job and pod templates have, and of which JSON type each is: for templates that the API
 // server stores as they come, because the CRD around them keeps unknown fields.
 //
-// Source: the Go types of Kubernetes (batch/v1 JobTemplateSpec and what is below it), written to
+// Source: the Go types of Kubernetes (batch/v1 CronJobSpec and what is below it), written to
 // pod_schema.json by test/cluster/pod_schema_test.go, which also compares. A newer API server can know
 // more fields, so an unknown one is no error.
 #pragma once
@@ -22,7 +22,7 @@ struct SchemaFindings {
 };
 inline constexpr size_t kMostFindings = 100;
 
-// Adds to `findings` what is wrong in `value`. Types of the schema: "JobTemplateSpec", "PodTemplateSpec".
+// Adds to `findings` what is wrong in `value`. Types of the schema: "JobTemplateSpec", "PodSpec".
 // Null counts as left out, everywhere. Linear in the size of `value`, and no deeper than the schema.
 // Any thread.
 void check_template(std::string_view type, const nlohmann::json& value, const FieldPath& path,

@@ -81,6 +81,7 @@ struct Counts {
   std::initializer_list<const char*> fields;
 };
 constexpr Counts kCounts[] = {
+    // of Jobs first
     {"batch",
      "Job",
      {"parallelism", "completions", "backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished",
@@ -88,6 +89,11 @@ constexpr Counts kCounts[] = {
     {"apps", "Deployment", {"replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"}},
     {"apps", "StatefulSet", {"replicas", "minReadySeconds", "revisionHistoryLimit"}},
 };
+
+void check_counted(const json& spec, const FieldPath& path, const Counts& counts, FieldErrors& errors) {
+  for (const char* field : counts.fields) check_count(spec, path, field, errors);
+  check_pod(object_at(spec, {"template", "spec"}), path.child("template").child("spec"), errors);
+}
 
 }  // namespace
 
@@ -103,8 +109,13 @@ FieldErrors check_by_kubernetes_rules(const json& object, const json& old) {
   if (group.empty() && kind == "Pod") check_pod(spec, spec_path, errors);
   for (const Counts& counts : kCounts) {
     if (counts.group != group || counts.kind != kind) continue;
-    for (const char* field : counts.fields) check_count(spec, spec_path, field, errors);
-    check_pod(object_at(spec, {"template", "spec"}), spec_path.child("template").child("spec"), errors);
+    check_counted(spec, spec_path, counts, errors);
+  }
+  if (group == "batch" && kind == "CronJob") {
+    for (const char* field : {"startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJobsHistoryLimit"})
+      check_count(spec, spec_path, field, errors);
+    check_counted(object_at(spec, {"jobTemplate", "spec"}), spec_path.child("jobTemplate").child("spec"), kCounts[0],
+                  errors);
   }
   return errors;
 }

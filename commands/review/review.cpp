@@ -1,5 +1,6 @@
 #include "commands/review/review.h"
 
+#include <algorithm>
 #include <map>
 #include <ostream>
 
@@ -33,7 +34,7 @@ ClusterView view_of(const std::vector<InputDocument>& documents) {
               {"metadata", {{"name", ns}, {"labels", {{"kubernetes.io/metadata.name", ns}}}}}});
   };
   for (const InputDocument& document : documents) {
-    if (document.is_review()) continue;
+    if (document.is_review() || document.value.is_null()) continue;
     json object = document.value;
     if (string_at(object, {"kind"}) == "Namespace" && object.contains("metadata") && object["metadata"].is_object()) {
       json& labels = object["metadata"]["labels"];
@@ -65,27 +66,40 @@ class Run {
     return Done{};
   }
 
-  Outcome<> take(const InputDocument& document) {
-    auto reviewed = document.is_review() ? take_review(document) : take_manifest(document);
-    if (!reviewed) return fail(reviewed.error().message);
+  void take(const InputDocument& document) {
+    auto reviewed = take_document(document);
+    if (!reviewed) reviewed = unread(reviewed.error().message, document.harmless);
     reviewed->file = document.file;
     reviewed->line = document.line;
     const std::string below = document.is_review() ? "request.object." : "";
     for (ReviewFinding& finding : reviewed->findings)
       finding.line = lines_.line_of(document, finding.field.empty() ? "" : below + finding.field);
     objects_.push_back(std::move(*reviewed));
-    return Done{};
   }
   const std::vector<ReviewedObject>& objects() const { return objects_; }
 
  private:
+  static ReviewedObject unread(const std::string& why, bool harmless) {
+    ReviewedObject reviewed;
+    reviewed.allowed = harmless;
+    reviewed.readable = false;
+    reviewed.findings.push_back({.is_error = !harmless, .rule = "input", .message = why});
+    reviewed.patch = json::array();
+    return reviewed;
+  }
+
+  Result<ReviewedObject> take_document(const InputDocument& document) {
+    if (!document.why_unread.empty()) return fail(document.why_unread);
+    return document.is_review() ? take_review(document) : take_manifest(document);
+  }
+
   Result<ReviewedObject> take_manifest(const InputDocument& document) {
     JudgedRequest request{.object = document.value, .old_object = nullptr, .operation = options_.operation};
     const std::string name = display_name(document.value);
     if (options_.operation == Operation::kUpdate) {
       auto found = old_.find(identity_of(document.value));
       if (found == old_.end()) {
-        return fail(document.place() + ": " + name + " is not among the old objects; an UPDATE needs it in --old");
+        return fail(name + " is not among the old objects; an UPDATE needs it in --old");
       }
       request.old_object = found->second;
     }
@@ -100,7 +114,7 @@ class Run {
 
   Result<ReviewedObject> take_review(const InputDocument& document) {
     auto request = decode_review(to_text(document.value));
-    if (!request) return fail(document.place() + ": " + request.error().message);
+    if (!request) return fail(request.error().message);
     json named = request->operation == Operation::kDelete ? request->old_object : request->object;
     if (named.is_object() && !named.contains("kind")) named["kind"] = request->kind;
     ReviewedObject reviewed = judge_review(document.value, *request, view_, settings_);
@@ -137,15 +151,26 @@ Outcome<> check_options(const ReviewOptions& options) {
   }
   if (!options.kinds_file.empty() && options.format != ReviewFormat::kYaml)
     return fail("--kinds prints what muster sees of each job; leave -o out");
+  if (options.verbose && options.format != ReviewFormat::kTable)
+    return fail("-v adds the allowed objects to the table; it goes with -o table only");
   return Done{};
 }
 
 Result<std::vector<InputDocument>> read_input(const SourceNames& names, std::istream& standard_input) {
   const auto sources = read_sources(names, standard_input);
   if (!sources) return fail(sources.error().message);
-  auto documents = read_documents(*sources);
-  if (documents && documents->empty()) return fail("the files hold no object");
+  auto documents = read_each_document(*sources);
+  const bool nothing =
+      std::all_of(documents.begin(), documents.end(), [](const InputDocument& document) { return document.harmless; });
+  if (nothing)
+    return fail(documents.size() == 1 ? documents[0].file + ": holds no object" : "the files hold no object");
   return documents;
+}
+
+Result<std::vector<InputDocument>> read_old(const std::string& file, std::istream& standard_input) {
+  const auto sources = read_sources({.files = {file}}, standard_input);
+  if (!sources) return fail(sources.error().message);
+  return read_documents(*sources);
 }
 
 // muster's view of the jobs among the documents, which can consult each other.
@@ -187,13 +212,11 @@ Outcome<> review_all(const ReviewOptions& options, std::istream& standard_input,
   const UnqueuedKinds unqueued = settings->configuration.muster.unqueued_kinds.value_or(UnqueuedKinds::kWarn);
   Run run(options, rules, unqueued, view);
   if (!options.old_file.empty()) {
-    const auto old_documents = read_input({.files = {options.old_file}}, standard_input);
+    const auto old_documents = read_old(options.old_file, standard_input);
     if (!old_documents) return fail(old_documents.error().message);
     if (auto kept = run.remember_old(*old_documents); !kept) return kept;
   }
-  for (const InputDocument& document : *documents) {
-    if (auto taken = run.take(document); !taken) return taken;
-  }
+  for (const InputDocument& document : *documents) run.take(document);
   objects = run.objects();
   if (!options.kinds_file.empty())
     seen =
@@ -210,13 +233,13 @@ int review(const ReviewOptions& options, ReviewStreams streams) {
     streams.err << "muster review: " << done.error().message << "\n";
     return kReviewUnusable;
   }
-  const ReviewOutput output = print_review(options.format, objects);
+  const ReviewOutput output = print_review(options.format, objects, options.verbose);
   streams.out << (options.kinds_file.empty() ? output.out : seen);
   streams.err << output.err;
-  for (const ReviewedObject& object : objects) {
-    if (!object.allowed) return kReviewRejected;
-  }
-  return kReviewAllowed;
+  const bool rejected = std::any_of(objects.begin(), objects.end(), [&](const ReviewedObject& object) {
+    return !object.allowed || (options.strict && !object.findings.empty());
+  });
+  return rejected ? kReviewRejected : kReviewAllowed;
 }
 
 }  // namespace muster::commands

@@ -21,6 +21,8 @@ struct ReviewOptions {
   std::string config_file{};  // as for `muster serve`
   std::string kinds_file{};   // JobKinds: what muster sees in each job is printed instead of objects
   std::string user{};         // who asks; matters to the suspend guard
+  bool strict = false;        // a warning counts as a rejection for the exit code
+  bool verbose = false;       // kTable: objects without a finding as well
 };
 
 struct ReviewStreams {
@@ -30,9 +32,11 @@ struct ReviewStreams {
 };
 
 // Exit codes, part of the interface that scripts rely on.
-inline constexpr int kReviewAllowed = 0;   // every object is allowed, with warnings or without
-inline constexpr int kReviewRejected = 1;  // at least one is rejected
-inline constexpr int kReviewUnusable = 2;  // the input or the options cannot be used; nothing is printed on `out`
+inline constexpr int kReviewAllowed = 0;  // every object is allowed, with warnings or without
+// At least one object is rejected, or a file or a document cannot be read as one; with `strict`, also a warning.
+inline constexpr int kReviewRejected = 1;
+// The options cannot be used, a file cannot be opened, or there is no object at all; nothing is printed on `out`.
+inline constexpr int kReviewUnusable = 2;
 
 // Prints the outcome in the order of the input (review_print.h). Returns one of the codes above. Never aborts,
 // whatever the files hold.

@@ -9,8 +9,8 @@ namespace muster::commands {
 
 struct ReviewFinding {
   bool is_error = true;  // otherwise a warning, which rejects nothing
-  // "schema", "unknown-field", "conversion", "mutation", "kind-not-queued", "warning", or the name of a validating
-  // rule.
+  // "input", "kind", "schema", "unknown-field", "conversion", "mutation", "kind-not-queued", "cronjob-queue",
+  // "warning", or the name of a validating rule.
   std::string rule{};
   std::string field{};    // "spec.parallelism"; empty: the object as a whole
   std::string message{};  // "Invalid value: -1: must not be negative", without the field
@@ -25,6 +25,7 @@ struct ReviewedObject {
   std::string file{};  // as it was named; "-" for standard input
   size_t line = 0;     // where the object begins
   bool allowed = true;
+  bool readable = true;  // otherwise it stands for a file or a document that is no object, and has no name
   std::vector<ReviewFinding> findings{};
   nlohmann::json printed{};  // the resulting object, or the AdmissionReview with its response; null: nothing
   nlohmann::json patch{};    // what the mutators changed

@@ -19,26 +19,27 @@ bool is_list(const json& value) {
 // Lists of Lists end somewhere.
 constexpr size_t kDeepestList = 8;
 
+// Why it is no object and no List that can be read; empty: it is.
+std::string why_no_object(const json& value, size_t depth) {
+  if (!value.is_object()) return "a Kubernetes object was expected, a mapping with apiVersion and kind";
+  if (string_at(value, {"apiVersion"}).empty()) return "apiVersion is missing";
+  if (string_at(value, {"kind"}).empty()) return "kind is missing";
+  return is_list(value) && depth == kDeepestList ? "Lists are nested more than 8 deep" : "";
+}
+
 // Appends a document, or the items of a List one by one.
-Outcome<> append_objects(InputDocument document, std::vector<InputDocument>& to, LineFinder& lines, size_t depth = 0) {
+void append_objects(InputDocument document, std::vector<InputDocument>& to, LineFinder& lines, size_t depth = 0) {
   const json& value = document.value;
-  if (!value.is_object())
-    return fail(document.place() + ": a Kubernetes object was expected, a mapping with apiVersion and kind");
-  if (string_at(value, {"apiVersion"}).empty()) return fail(document.place() + ": apiVersion is missing");
-  if (string_at(value, {"kind"}).empty()) return fail(document.place() + ": kind is missing");
-  if (!is_list(value)) {
-    to.push_back(std::move(document));
-    return Done{};
-  }
-  if (depth == kDeepestList) return fail(document.place() + ": Lists are nested more than 8 deep");
+  document.why_unread = why_no_object(value, depth);
+  if (!document.why_unread.empty()) document.value = nullptr;
+  if (!document.why_unread.empty() || !is_list(value)) return to.push_back(std::move(document));
   const json& items = array_at(value, {"items"});
   for (size_t i = 0; i < items.size(); ++i) {
     InputDocument item{document.file, document.line, items[i], document.text, document.position, document.path};
     item.path += (item.path.empty() ? "items[" : ".items[") + std::to_string(i) + "]";
     item.line = lines.line_of(item, "");
-    if (auto added = append_objects(std::move(item), to, lines, depth + 1); !added) return added;
+    append_objects(std::move(item), to, lines, depth + 1);
   }
-  return Done{};
 }
 
 // kustomization.yaml is in the same folder as the manifests that it names.
@@ -64,24 +65,35 @@ bool InputDocument::is_review() const {
   return string_at(value, {"kind"}) == "AdmissionReview";
 }
 
-Result<std::vector<InputDocument>> read_documents(const std::vector<SourceText>& sources) {
+std::vector<InputDocument> read_each_document(const std::vector<SourceText>& sources) {
   std::vector<InputDocument> documents;
   LineFinder lines;
   for (const SourceText& source : sources) {
     auto parsed = read_yaml(*source.text);
     if (!parsed) {
-      return fail(source.name + ":" + std::to_string(parsed.error().line) + ": " + parsed.error().message);
+      documents.push_back(
+          {.file = source.name, .line = parsed.error().line, .value = nullptr, .why_unread = parsed.error().message});
+      continue;
     }
     const size_t before = documents.size();
     for (size_t position = 0; position < parsed->size(); ++position) {
       YamlDocument& document = (*parsed)[position];
       if (document.value.is_null()) continue;  // "---" without a document after it
       if (source.listed && is_for_kustomize(document.value)) continue;
-      auto added = append_objects({source.name, document.line, std::move(document.value), source.text, position},
-                                  documents, lines);
-      if (!added) return fail(added.error().message);
+      append_objects({source.name, document.line, std::move(document.value), source.text, position}, documents, lines);
     }
-    if (documents.size() == before && !source.listed) return fail(source.name + ": holds no object");
+    if (documents.size() == before && !source.listed)
+      documents.push_back(
+          {.file = source.name, .line = 0, .value = nullptr, .why_unread = "holds no object", .harmless = true});
+  }
+  return documents;
+}
+
+Result<std::vector<InputDocument>> read_documents(const std::vector<SourceText>& sources) {
+  auto documents = read_each_document(sources);
+  for (const InputDocument& document : documents) {
+    if (!document.why_unread.empty())
+      return fail((document.line ? document.place() : document.file) + ": " + document.why_unread);
   }
   return documents;
 }

@@ -23,15 +23,20 @@ struct InputDocument {
   std::shared_ptr<const std::string> text{};
   size_t position = 0;
   std::string path{};  // "items[2]"
+  // Why it cannot be read; then `value` is null. A file that is no YAML is one such document.
+  std::string why_unread{};
+  bool harmless = false;  // with why_unread: a file that holds no object
 
   // "jobs.yaml:12"
   std::string place() const { return file + ":" + std::to_string(line); }
   bool is_review() const;
 };
 
-// Reads every source and expands Lists. Refuses what is not YAML or JSON, documents that are no Kubernetes
-// objects, and sources without any object, naming file and line. Of a folder, files that hold no object and
-// what only kustomize reads are passed over.
+// Reads every source and expands Lists. What is not YAML or JSON, documents that are no Kubernetes objects, and
+// sources without any object are documents with `why_unread`. Of a folder, files that hold no object and what only
+// kustomize reads are passed over.
+std::vector<InputDocument> read_each_document(const std::vector<SourceText>& sources);
+// The same; fails on the first document that cannot be read, naming file and line.
 Result<std::vector<InputDocument>> read_documents(const std::vector<SourceText>& sources);
 
 // Lines of fields. Remembers the text that it was last asked about.

@@ -5,8 +5,11 @@
 #include "api/codec/json.h"
 #include "api/codec/json_patch.h"
 #include "api/conversion/conversion.h"
+#include "api/meta/constants.h"
+#include "commands/review/core_shapes.h"
 #include "commands/review/kubernetes_rules.h"
 #include "commands/review/review_input.h"
+#include "jobs/job_kind.h"
 #include "manifests/schema.h"
 #include "mutators/mutator.h"
 #include "validators/validator.h"
@@ -52,6 +55,17 @@ ReviewFinding refusal(const AdmissionResponse& response) {
   return {.rule = "mutation", .message = "Forbidden: " + response.message()};
 }
 
+// The sentence of a webhook, with its field where it begins with one: "metadata.labels[x]: sentence".
+ReviewFinding warning_of(const std::string& sentence) {
+  ReviewFinding finding{.is_error = false, .rule = "warning", .message = sentence};
+  const size_t colon = sentence.find(": ");
+  const bool has_field = sentence.starts_with("metadata.") || sentence.starts_with("spec.");
+  if (!has_field || colon == std::string::npos || sentence.find(' ') < colon) return finding;
+  finding.field = sentence.substr(0, colon);
+  finding.message = sentence.substr(colon + 2);
+  return finding;
+}
+
 // The rule behind an error of validate(); errors of the size of an object have none.
 std::string_view rule_of(const std::vector<std::string_view>& rules, size_t error) {
   return error < rules.size() ? rules[error] : "size-limit";
@@ -65,6 +79,12 @@ class Judge {
 
   ReviewedObject run() {
     if (judged_.operation == Operation::kDelete) return remove();
+    if (const auto why = why_no_kind(object_)) {
+      reviewed_.findings.push_back({.rule = "kind", .field = "kind", .message = *why});
+      reviewed_.allowed = false;
+      reviewed_.patch = json::array();
+      return std::move(reviewed_);
+    }
     const manifests::DefinedKind* kind = defined_kind();
     if (kind) read(*kind);
     convert();
@@ -168,14 +188,28 @@ class Judge {
       return false;
     }
     if (!mutated.patch().empty()) object_ = object_.patch(mutated.patch());
-    for (const std::string& warning : mutated.warnings()) warn("warning", warning);
-    if (!version.schema) {
-      find("schema", check_by_kubernetes_rules(object_, old_));
-      return true;
-    }
+    for (const std::string& warning : mutated.warnings()) reviewed_.findings.push_back(warning_of(warning));
+    if (!version.schema) find("schema", check_by_kubernetes_rules(object_, old_));
+    check_shape();
+    if (!version.schema) return true;
     manifests::prune_and_default(*version.schema, object_);
     if (!converted_) check(*version.schema);
     return true;
+  }
+
+  // What Kubernetes checks of its own kinds, and what it will check of the Jobs of a JobSet. Of one field the first
+  // error is enough.
+  void check_shape() {
+    ShapeFindings shape = check_core_shape(object_, settings_);
+    find("unknown-field", shape.unknown_fields);
+    for (const FieldError& error : shape.errors) {
+      if (!is_said_by_schema(error)) find("schema", {error});
+    }
+  }
+
+  bool has_unknown_fields() const {
+    return std::any_of(reviewed_.findings.begin(), reviewed_.findings.end(),
+                       [](const ReviewFinding& finding) { return finding.rule == "unknown-field"; });
   }
 
   void validate_object() {
@@ -192,7 +226,11 @@ class Judge {
 
   // The answer of a webhook, without fields for which the schema has already reported an error.
   void take(const AdmissionResponse& response, const std::vector<std::string_view>& rules) {
-    for (const std::string& warning : response.warnings()) warn("warning", warning);
+    for (const std::string& warning : response.warnings()) {
+      // The webhook warns of what is an error here.
+      if (has_unknown_fields() && warning.find("unknown field") != std::string::npos) continue;
+      reviewed_.findings.push_back(warning_of(warning));
+    }
     if (response.is_allowed()) return;
     reviewed_.allowed = false;
     if (response.errors().empty()) reviewed_.findings.push_back(refusal(response));
@@ -254,8 +292,7 @@ ReviewedObject judge_review(json review, const AdmissionRequest& original, const
     response = validators::validate_naming_rules({request, view, settings}, rules);
     response.with_warnings(warnings);
   }
-  for (const std::string& warning : response.warnings())
-    reviewed.findings.push_back({.is_error = false, .rule = "warning", .message = warning});
+  for (const std::string& warning : response.warnings()) reviewed.findings.push_back(warning_of(warning));
   reviewed.allowed = response.is_allowed();
   if (!reviewed.allowed && response.errors().empty()) reviewed.findings.push_back(refusal(response));
   for (size_t i = 0; i < response.errors().size(); ++i)
@@ -268,14 +305,30 @@ ReviewedObject judge_review(json review, const AdmissionRequest& original, const
   return reviewed;
 }
 
+namespace {
+
+// The policy's sentence, but of a kind that this configuration can enable, what is missing.
+std::optional<std::string> policy_notice(const json& object, const json& old_object) {
+  auto notice = unqueued_notice(object, old_object);
+  const std::string_view kind = string_at(object, {"kind"});
+  const jobs::JobKind* known = jobs::find_job_kind(group_of(string_at(object, {"apiVersion"})), kind);
+  if (!notice || known == nullptr) return notice;
+  return std::string(kind) + " is not in integrations.frameworks of this configuration; add " +
+         std::string(known->framework) + ". Until then it runs at once and without quota, also if it names a queue.";
+}
+
+}  // namespace
+
 void judge_by_policy(UnqueuedKinds action, const json& object, const json& old_object, Operation operation,
                      ReviewedObject& reviewed) {
   if ((operation != Operation::kCreate && operation != Operation::kUpdate) || !reviewed.allowed) return;
-  auto notice = unqueued_notice(object, old_object);
+  const auto notice = policy_notice(object, old_object);
   if (!notice) return;
-  const bool denied = action == UnqueuedKinds::kDeny;
-  reviewed.findings.push_back(
-      {.is_error = denied, .rule = "kind-not-queued", .message = (denied ? "Forbidden: " : "") + *notice});
+  const bool denied = action == UnqueuedKinds::kDeny, is_cron_job = string_at(object, {"kind"}) == "CronJob";
+  reviewed.findings.push_back({.is_error = denied,
+                               .rule = is_cron_job ? "cronjob-queue" : "kind-not-queued",
+                               .message = (denied ? "Forbidden: " : "") + *notice});
+  if (is_cron_job) reviewed.findings.back().field = "metadata.labels[" + std::string(kQueueNameLabel) + "]";
   if (!denied) return;
   reviewed.allowed = false;
   reviewed.printed = nullptr;
@@ -287,7 +340,7 @@ void judge_by_policy(UnqueuedKinds action, const AdmissionRequest& request, Revi
   const bool was_allowed = reviewed.allowed;
   judge_by_policy(action, request.object, request.old_object, request.operation, reviewed);
   if (reviewed.allowed || !was_allowed) return;
-  const std::string why = *unqueued_notice(request.object, request.old_object);
+  const std::string why = *policy_notice(request.object, request.old_object);
   review["response"] = json::parse(AdmissionResponse::refused(request, 403, "Forbidden", why).encode())["response"];
   reviewed.printed = std::move(review);
 }

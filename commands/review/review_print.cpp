@@ -27,15 +27,23 @@ constexpr std::array kFormats = {
     FormatName{"junit", ReviewFormat::kJunit}, FormatName{"sarif", ReviewFormat::kSarif},
 };
 
-size_t count(const std::vector<ReviewedObject>& objects, bool allowed) {
-  return static_cast<size_t>(std::count_if(objects.begin(), objects.end(),
-                                           [&](const ReviewedObject& object) { return object.allowed == allowed; }));
+template <class Wanted>
+size_t count(const std::vector<ReviewedObject>& objects, Wanted wanted) {
+  return static_cast<size_t>(std::count_if(objects.begin(), objects.end(), wanted));
 }
 
 std::string summary(const std::vector<ReviewedObject>& objects) {
-  return std::to_string(objects.size()) + (objects.size() == 1 ? " object: " : " objects: ") +
-         std::to_string(count(objects, true)) + " allowed, " + std::to_string(count(objects, false)) + " rejected. " +
-         std::string(kNeedsCluster);
+  const auto readable = [](const ReviewedObject& object) { return object.readable; };
+  const auto allowed = [](const ReviewedObject& object) { return object.readable && object.allowed; };
+  const auto warned = [&](const ReviewedObject& object) { return allowed(object) && !object.findings.empty(); };
+  const size_t all = count(objects, readable), good = count(objects, allowed), warnings = count(objects, warned);
+  const size_t unread = count(objects, [](const auto& object) { return !object.readable && !object.allowed; });
+  std::string text = std::to_string(all) + (all == 1 ? " object: " : " objects: ") + std::to_string(good) + " allowed";
+  if (warnings > 0) text += " (" + std::to_string(warnings) + " with warnings)";
+  text += ", " + std::to_string(all - good) + " rejected. ";
+  if (unread > 0)
+    text += std::to_string(unread) + (unread == 1 ? " document cannot be read. " : " documents cannot be read. ");
+  return text + std::string(kNeedsCluster);
 }
 
 std::string place_of(const ReviewedObject& object, const ReviewFinding* finding) {
@@ -43,11 +51,16 @@ std::string place_of(const ReviewedObject& object, const ReviewFinding* finding)
   return object.file + (line ? ":" + std::to_string(line) : "");
 }
 
+// What a line of text begins with.
+std::string subject_of(const ReviewedObject& object) {
+  return object.readable ? object.name : place_of(object, nullptr);
+}
+
 std::string findings_text(const std::vector<ReviewedObject>& objects) {
   std::string text;
   for (const ReviewedObject& object : objects) {
     for (const ReviewFinding& finding : object.findings)
-      text += on_one_line(object.name + ": " + (finding.is_error ? "" : "warning: ") + finding.text()) + "\n";
+      text += on_one_line(subject_of(object) + ": " + (finding.is_error ? "" : "warning: ") + finding.text()) + "\n";
   }
   return text;
 }
@@ -56,7 +69,7 @@ std::string objects_text(ReviewFormat format, const std::vector<ReviewedObject>&
   std::string text;
   for (const ReviewedObject& object : objects) {
     if (format == ReviewFormat::kPatch) {
-      if (object.allowed) text += to_text({{"object", object.name}, {"patch", object.patch}}) + "\n";
+      if (object.allowed && object.readable) text += to_text({{"object", object.name}, {"patch", object.patch}}) + "\n";
     } else if (object.printed.is_null()) {
       continue;
     } else if (format == ReviewFormat::kJson) {
@@ -68,25 +81,37 @@ std::string objects_text(ReviewFormat format, const std::vector<ReviewedObject>&
   return text;
 }
 
-std::string table(const std::vector<ReviewedObject>& objects) {
-  std::vector<TableRow> rows = {{"RESULT", "OBJECT", "PLACE", "FINDING"}};
-  for (const ReviewedObject& object : objects) {
-    const std::string name = on_one_line(object.name);
-    const bool has_error = std::any_of(object.findings.begin(), object.findings.end(),
-                                       [](const ReviewFinding& finding) { return finding.is_error; });
-    if (!has_error)
-      rows.push_back({object.allowed ? "allowed" : "rejected", name, on_one_line(place_of(object, nullptr)), ""});
+// The lines of one object: errors before warnings.
+void add_rows(const ReviewedObject& object, std::vector<TableRow>& rows) {
+  const std::string name = object.readable ? on_one_line(object.name) : "-";
+  for (const bool errors : {true, false}) {
     for (const ReviewFinding& finding : object.findings) {
-      rows.push_back({finding.is_error ? "rejected" : "warning", name, on_one_line(place_of(object, &finding)),
+      if (finding.is_error != errors) continue;
+      rows.push_back({errors ? "rejected" : "warning", name, on_one_line(place_of(object, &finding)),
                       on_one_line(finding.text())});
     }
   }
-  return text_table(rows) + summary(objects) + "\n";
+  if (object.findings.empty()) rows.push_back({"allowed", name, on_one_line(place_of(object, nullptr)), ""});
+}
+
+// Rejected objects, then those with warnings, then with `verbose` those without a finding.
+std::string table(const std::vector<ReviewedObject>& objects, bool verbose) {
+  std::vector<TableRow> rows = {{"RESULT", "OBJECT", "PLACE", "FINDING"}};
+  for (const ReviewedObject& object : objects) {
+    if (!object.allowed) add_rows(object, rows);
+  }
+  for (const ReviewedObject& object : objects) {
+    if (object.allowed && !object.findings.empty()) add_rows(object, rows);
+  }
+  for (const ReviewedObject& object : objects) {
+    if (verbose && object.allowed && object.findings.empty()) add_rows(object, rows);
+  }
+  return (rows.size() > 1 ? text_table(rows) : "") + summary(objects) + "\n";
 }
 
 std::string junit(const std::vector<ReviewedObject>& objects) {
-  const std::string counts =
-      " tests=\"" + std::to_string(objects.size()) + "\" failures=\"" + std::to_string(count(objects, false)) + "\"";
+  const std::string counts = " tests=\"" + std::to_string(objects.size()) + "\" failures=\"" +
+                             std::to_string(count(objects, [](const auto& object) { return !object.allowed; })) + "\"";
   std::string text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"muster review\"" + counts +
                      ">\n  <testsuite name=\"muster review\"" + counts + " errors=\"0\" skipped=\"0\">\n";
   for (const ReviewedObject& object : objects) {
@@ -95,8 +120,9 @@ std::string junit(const std::vector<ReviewedObject>& objects) {
       (finding.is_error ? errors : warnings) += place_of(object, &finding) + ": " + finding.text() + "\n";
       if (finding.is_error && first.empty()) first = finding.text();
     }
-    text += "    <testcase classname=\"" + escape_xml(object.file) + "\" name=\"" + escape_xml(object.name) +
-            "\" file=\"" + escape_xml(object.file) + "\" line=\"" + std::to_string(object.line) + "\"";
+    text += "    <testcase classname=\"" + escape_xml(object.file) + "\" name=\"" +
+            escape_xml(object.readable ? object.name : object.file) + "\" file=\"" + escape_xml(object.file) +
+            "\" line=\"" + std::to_string(object.line) + "\"";
     if (object.allowed && warnings.empty()) {
       text += "/>\n";
       continue;
@@ -131,11 +157,13 @@ json sarif_result(const ReviewedObject& object, const ReviewFinding& finding) {
   json location = {{"physicalLocation",
                     {{"artifactLocation", {{"uri", object.file == "-" ? "stdin" : uri_of(object.file)}}},
                      {"region", {{"startLine", line}}}}}};
-  location["logicalLocations"] = json::array(
-      {{{"fullyQualifiedName", object.name + (finding.field.empty() ? "" : "/" + finding.field)}, {"kind", "object"}}});
+  if (object.readable)
+    location["logicalLocations"] =
+        json::array({{{"fullyQualifiedName", object.name + (finding.field.empty() ? "" : "/" + finding.field)},
+                      {"kind", "object"}}});
   return {{"ruleId", finding.rule},
           {"level", finding.is_error ? "error" : "warning"},
-          {"message", {{"text", object.name + ": " + finding.text()}}},
+          {"message", {{"text", (object.readable ? object.name + ": " : "") + finding.text()}}},
           {"locations", json::array({std::move(location)})}};
 }
 
@@ -180,10 +208,10 @@ Result<ReviewFormat> parse_review_format(std::string_view text) {
               "\"; there are yaml, json, patch, table, junit and sarif" + did_you_mean(text, review_format_names()));
 }
 
-ReviewOutput print_review(ReviewFormat format, const std::vector<ReviewedObject>& objects) {
+ReviewOutput print_review(ReviewFormat format, const std::vector<ReviewedObject>& objects, bool verbose) {
   switch (format) {
     case ReviewFormat::kTable:
-      return {table(objects), ""};
+      return {table(objects, verbose), ""};
     case ReviewFormat::kJunit:
       return {junit(objects), ""};
     case ReviewFormat::kSarif:

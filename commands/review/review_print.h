@@ -14,7 +14,7 @@ enum class ReviewFormat {
   kYaml,   // the resulting objects; findings on the error stream
   kJson,   // the same, one compact object per line
   kPatch,  // {"object": "Job/train", "patch": [...]}, one per line
-  kTable,  // one line per finding, and per object without one
+  kTable,  // one line per finding
   kJunit,  // XML, one test case per object
   kSarif,  // SARIF 2.1.0, one result per finding
 };
@@ -25,8 +25,9 @@ struct ReviewOutput {
   std::string out, err;
 };
 
-// In the order of `objects`. The last lines count the objects and say what no check without a cluster can tell.
-ReviewOutput print_review(ReviewFormat format, const std::vector<ReviewedObject>& objects);
+// In the order of `objects`; a table begins with the rejected ones, and with `verbose` has a line for each object
+// without a finding at its end. The last lines count the objects and say what no check without a cluster can tell.
+ReviewOutput print_review(ReviewFormat format, const std::vector<ReviewedObject>& objects, bool verbose = false);
 
 // What only a cluster knows; printed in every format.
 inline constexpr std::string_view kNeedsCluster =

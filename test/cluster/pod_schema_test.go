@@ -101,7 +101,7 @@ func (s *podSchema) text(t *testing.T) []byte {
 	return text.Bytes()
 }
 
-// The schema of Job and pod templates in muster is that of the Kubernetes that the lab builds.
+// The schema of CronJobs, and of Job and pod templates, in muster is that of the Kubernetes that the lab builds.
 // MUSTER_UPDATE_SCHEMA=1 writes it.
 func TestPodSchemaIsThatOfKubernetes(t *testing.T) {
 	module, err := os.ReadFile("go.mod")
@@ -111,7 +111,7 @@ func TestPodSchemaIsThatOfKubernetes(t *testing.T) {
 		t.Fatal("go.mod names no version of Kubernetes")
 	}
 	schema := &podSchema{Kubernetes: string(version[1]), Types: map[string]map[string]string{}}
-	schema.Root = schema.typeName(t, reflect.TypeFor[batchv1.JobTemplateSpec]())
+	schema.Root = schema.typeName(t, reflect.TypeFor[batchv1.CronJobSpec]())
 	text := schema.text(t)
 	if os.Getenv("MUSTER_UPDATE_SCHEMA") != "" {
 		must(t, os.WriteFile(podSchemaFile, text, 0o644))

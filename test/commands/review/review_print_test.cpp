@@ -30,10 +30,11 @@ struct Ran {
   std::string out, err;
 };
 
-Ran run(const SourceNames& sources, ReviewFormat format = ReviewFormat::kYaml, const std::string& input = "") {
+Ran run(const SourceNames& sources, ReviewFormat format = ReviewFormat::kYaml, const std::string& input = "",
+        bool verbose = false) {
   std::istringstream in(input);
   std::ostringstream out, err;
-  const int code = review({.sources = sources, .format = format}, {in, out, err});
+  const int code = review({.sources = sources, .format = format, .verbose = verbose}, {in, out, err});
   return {code, out.str(), err.str()};
 }
 
@@ -43,22 +44,79 @@ bool has(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("review: a table has a line for each finding, with file and line") {
+TEST_CASE("review: a table has a line for each finding, with file and line, and begins with what is rejected") {
   TemporaryFolder folder;
-  const std::string file = folder.write("all.yaml", std::string(kFlavor) + "---\n" + kWrongQueue);
+  const std::string warned =
+      "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: d, namespace: a, labels: {kueue.x-k8s.io/queue-name: "
+      "q}}\n";
+  const std::string file = folder.write("all.yaml", std::string(kFlavor) + "---\n" + warned + "---\n" + kWrongQueue);
+  const auto lines_of = [](const Ran& ran) {
+    std::vector<std::string> lines;
+    std::istringstream text(ran.out);
+    for (std::string line; std::getline(text, line);) lines.push_back(line);
+    return lines;
+  };
   const Ran ran = run({.files = {file}}, ReviewFormat::kTable);
   CHECK(ran.code == kReviewRejected);
   CHECK(ran.err.empty());
-  std::istringstream lines(ran.out);
-  std::string header, first, second, last;
-  std::getline(lines, header);
-  std::getline(lines, first);
-  std::getline(lines, second);
-  std::getline(lines, last);
-  CHECK(header.starts_with("RESULT    OBJECT               PLACE"));
-  CHECK(first == "allowed   ResourceFlavor/spot  " + file + ":1");
-  CHECK(second.starts_with("rejected  LocalQueue/q         " + file + ":12  spec.stopPolicy: Unsupported value"));
-  CHECK(last.starts_with("2 objects: 1 allowed, 1 rejected. Not checked without a cluster: "));
+  const auto lines = lines_of(ran);
+  REQUIRE(lines.size() == 4);
+  CHECK(lines[0].starts_with("RESULT    OBJECT        PLACE"));
+  CHECK(lines[1].starts_with("rejected  LocalQueue/q  " + file + ":16  spec.stopPolicy: Unsupported value"));
+  CHECK(
+      lines[2].starts_with("warning   DaemonSet/d   " + file + ":5   muster does not queue objects of kind DaemonSet"));
+  CHECK(lines[3].starts_with("3 objects: 2 allowed (1 with warnings), 1 rejected. Not checked without a cluster: "));
+
+  const auto all = lines_of(run({.files = {file}}, ReviewFormat::kTable, "", true));
+  REQUIRE(all.size() == 5);
+  CHECK(all[3] == "allowed   ResourceFlavor/spot  " + file + ":1");
+  // Nothing to say: no table.
+  const auto none = lines_of(run({.files = {"-"}}, ReviewFormat::kTable, kFlavor));
+  REQUIRE(none.size() == 1);
+  CHECK(none[0].starts_with("1 object: 1 allowed, 0 rejected. "));
+}
+
+TEST_CASE("review: one broken file of eight is one finding in each format") {
+  TemporaryFolder folder;
+  for (int i = 0; i < 7; ++i) folder.write("flavor" + std::to_string(i) + ".yaml", kFlavor);
+  const std::string broken = folder.write("broken.yaml", "a: 1\nb: [1,\n");
+  const auto in = [&](ReviewFormat format) { return run({.files = {folder.path().string()}}, format); };
+  const std::string counts = "7 objects: 7 allowed, 0 rejected. 1 document cannot be read. ";
+  for (const ReviewFormat format : {ReviewFormat::kYaml, ReviewFormat::kJson, ReviewFormat::kTable,
+                                    ReviewFormat::kSarif, ReviewFormat::kJunit, ReviewFormat::kPatch}) {
+    const Ran ran = in(format);
+    CHECK(ran.code == kReviewRejected);
+    const std::string text = ran.out + ran.err;
+    CHECK_MESSAGE(has(text, counts), text);
+  }
+  CHECK(has(in(ReviewFormat::kYaml).err, broken + ":3: "));
+  CHECK(has(in(ReviewFormat::kTable).out, "rejected  -       " + broken + ":3  "));
+  std::istringstream lines(in(ReviewFormat::kJson).out);
+  size_t printed = 0;
+  for (std::string line; std::getline(lines, line); ++printed) CHECK(json::parse(line)["kind"] == "ResourceFlavor");
+  CHECK(printed == 7);
+
+  const json log = json::parse(in(ReviewFormat::kSarif).out);
+  CHECK(muster::test::SarifCheck::problems(log).empty());
+  REQUIRE(log["runs"][0]["results"].size() == 1);
+  const json& result = log["runs"][0]["results"][0];
+  CHECK(result["ruleId"] == "input");
+  const json& place = result["locations"][0]["physicalLocation"];
+  CHECK(place["artifactLocation"]["uri"] == "file://" + broken);
+  CHECK(place["region"]["startLine"] == 3);
+
+  const std::string junit = in(ReviewFormat::kJunit).out;
+  CHECK(has(junit, "tests=\"8\" failures=\"1\""));
+  CHECK(has(junit, "name=\"" + broken + "\""));
+}
+
+TEST_CASE("review: a file without an object is a warning beside others") {
+  TemporaryFolder folder;
+  const std::string empty = folder.write("empty.yaml", "# nothing\n"), flavor = folder.write("flavor.yaml", kFlavor);
+  const Ran ran = run({.files = {empty, flavor}}, ReviewFormat::kTable);
+  CHECK(ran.code == kReviewAllowed);
+  CHECK(has(ran.out, "warning  -       " + empty + "  holds no object\n"));
+  CHECK(has(ran.out, "1 object: 1 allowed, 0 rejected. Not checked"));
 }
 
 TEST_CASE("review: SARIF has a rule, a level, a message and a place for each finding") {
@@ -126,7 +184,7 @@ TEST_CASE("review: JUnit has a test case for each object, and no character that 
   CHECK(ran.code == kReviewRejected);
   CHECK(
       ran.out.starts_with("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"muster review\" "
-                          "tests=\"3\" failures=\"1\">"));
+                          "tests=\"3\" failures=\"2\">"));
   CHECK(has(ran.out, "<testcase classname=\"-\" name=\"ResourceFlavor/spot\" file=\"-\" line=\"1\"/>"));
   CHECK(has(ran.out, "<failure type=\"rejected\" message=\"spec.stopPolicy: Unsupported value: &quot;Later&quot;"));
   CHECK(has(ran.out, "-:12: spec.stopPolicy"));
@@ -153,7 +211,7 @@ TEST_CASE("review: a folder is read as kubectl reads it") {
   folder.write("empty.yaml", "# nothing\n");
   folder.write("kustomization.yaml", "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n");
   folder.write("below/c.yaml", kWrongQueue);
-  const Ran flat = run({.files = {folder.path().string()}}, ReviewFormat::kTable);
+  const Ran flat = run({.files = {folder.path().string()}}, ReviewFormat::kTable, "", true);
   CHECK(flat.code == kReviewAllowed);
   CHECK(has(flat.out, "2 objects: 2 allowed"));
   CHECK(flat.out.find("Namespace/n") < flat.out.find("ResourceFlavor/spot"));
@@ -196,7 +254,7 @@ TEST_CASE("review: lines are those of the fields, in Lists and behind anchors to
 
 TEST_CASE("review: an open bracket is said to begin where it begins") {
   const Ran ran = run({.files = {"-"}}, ReviewFormat::kYaml, "a: 1\nb: [1,\n  2,\nc: 3\nd: 4\n");
-  CHECK(ran.code == kReviewUnusable);
+  CHECK(ran.code == kReviewRejected);
   CHECK_MESSAGE(has(ran.err, "begins in line 2"), ran.err);
 }
 

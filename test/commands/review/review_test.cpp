@@ -167,7 +167,8 @@ TEST_CASE("review: an object of a kind that is not queued and asks for a queue i
   const std::string queued = ray + ", labels: {kueue.x-k8s.io/queue-name: main}}\n", plain = ray + "}\n";
   Ran ran = run(queued);
   CHECK(ran.code == kReviewAllowed);
-  CHECK(ran.err.starts_with("RayJob/r: warning: muster does not queue objects of kind RayJob: "));
+  CHECK(ran.err.starts_with(
+      "RayJob/r: warning: RayJob is not in integrations.frameworks of this configuration; add ray.io/rayjob. "));
   CHECK(ran.out.find("kind: RayJob") != std::string::npos);
   CHECK_FALSE(has_finding(run(plain)));
   CHECK_FALSE(has_finding(run(queued, {.operation = Operation::kDelete})));
@@ -176,7 +177,7 @@ TEST_CASE("review: an object of a kind that is not queued and asks for a queue i
       "apiVersion: config.muster.batch/v1alpha1\nkind: MusterConfiguration\nunqueuedKinds: Deny\n");
   ran = run(queued, {.config_file = deny.path()});
   CHECK(ran.code == kReviewRejected);
-  CHECK(ran.err.starts_with("RayJob/r: Forbidden: muster does not queue objects of kind RayJob: "));
+  CHECK(ran.err.starts_with("RayJob/r: Forbidden: RayJob is not in integrations.frameworks of this configuration; "));
   CHECK(ran.out.empty());
 
   // Another controller queues the kind.
@@ -246,9 +247,11 @@ TEST_CASE("review: what the API server refuses of Kubernetes' own kinds is rejec
 TEST_CASE("review: typing mistakes in templates are told of with their path") {
   std::string job = kQueuedJob;
   job.replace(job.find("image:"), 6, "imagee:");
-  const Ran warned = run(job);
-  CHECK(warned.code == kReviewAllowed);
-  CHECK(warned.err.starts_with("Job/train: warning: unknown field \"spec.template.spec.containers[0].imagee\"\n"));
+  const Ran unknown = run(job);
+  CHECK(unknown.code == kReviewRejected);
+  CHECK(
+      unknown.err.starts_with("Job/train: spec.template.spec.containers[0].imagee: Forbidden: unknown field\n"
+                              "Job/train: spec.template.spec.containers[0].image: Required value\nmuster review: "));
   job = kQueuedJob;
   job.replace(job.find("busybox"), 7, "5");
   const Ran rejected = run(job);
@@ -270,21 +273,11 @@ TEST_CASE("review: unusable input says which file and line and why") {
       {"a folder without manifests", "", of_files({"/proc/self/task"}), "holds no file .json, .yaml or .yml; -R"},
       {"standard input twice", kQueuedJob, of_files({"-", "-"}), "standard input can be read only once"},
       {"a file without end", "", of_files({"/dev/zero"}), "is larger than 64 MiB"},
-      {"broken YAML", "a: [1\n", {}, "-:"},
       {"an empty file", "# nothing\n", {}, "-: holds no object"},
-      {"a scalar", "---\nhello\n", {}, "a Kubernetes object was expected"},
-      {"no kind", "apiVersion: v1\n", {}, "-:1: kind is missing"},
-      {"no apiVersion in the second document",
-       "apiVersion: v1\nkind: Namespace\n---\nkind: Job\n",
-       {},
-       "-:4: apiVersion is missing"},
+      {"verbose without a table", kQueuedJob, {.verbose = true}, "it goes with -o table only"},
       {"UPDATE without old objects", kQueuedJob, {.operation = Operation::kUpdate}, "needs --old FILE"},
       {"old objects without UPDATE", kQueuedJob, {.old_file = "x.yaml"}, "--old goes with --operation UPDATE only"},
       {"a configuration that is not there", kQueuedJob, {.config_file = "/none.yaml"}, "/none.yaml"},
-      {"a review without a uid",
-       R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{}})",
-       {},
-       "request.uid"},
   };
   for (const Row& row : rows) {
     INFO(row.name);
@@ -294,6 +287,51 @@ TEST_CASE("review: unusable input says which file and line and why") {
     INFO(ran.err);
     CHECK(ran.err.find(row.message) != std::string::npos);
   }
+}
+
+TEST_CASE("review: a document that cannot be read is a finding, and the others are judged") {
+  struct Row {
+    const char* name;
+    std::string input, finding;
+  };
+  const Row rows[] = {
+      {"broken YAML", "a: [1\n", "-:2: "},
+      {"a scalar", "---\nhello\n", "-:2: a Kubernetes object was expected"},
+      {"no kind", "apiVersion: v1\n", "-:1: kind is missing"},
+      {"no apiVersion in the second document", "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n---\nkind: Job\n",
+       "-:5: apiVersion is missing"},
+      {"a review without a uid", R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{}})",
+       "-:1: request.uid"},
+      {"an item of a List", "apiVersion: v1\nkind: List\nitems:\n- kind: Job\n", "-:4: apiVersion is missing"},
+  };
+  for (const Row& row : rows) {
+    INFO(row.name);
+    const Ran ran = run(row.input);
+    CHECK(ran.code == kReviewRejected);
+    CHECK_MESSAGE(ran.err.starts_with(row.finding), ran.err);
+    CHECK(ran.err.find(" 1 document cannot be read. ") != std::string::npos);
+  }
+  // Old objects are no findings: without them nothing can be compared.
+  const TemporaryFile broken("a: [1\n");
+  CHECK(run(kQueuedJob, {.operation = Operation::kUpdate, .old_file = broken.path()}).code == kReviewUnusable);
+  const TemporaryFile others(kBadJobSet);
+  const Ran ran = run(kQueuedJob, {.operation = Operation::kUpdate, .old_file = others.path()});
+  CHECK(ran.code == kReviewRejected);
+  CHECK(ran.err.starts_with("-:2: Job/train is not among the old objects; an UPDATE needs it in --old\n"));
+}
+
+TEST_CASE("review: with strict a warning is exit code 1") {
+  std::string job = kQueuedJob;
+  job.replace(job.find("queue-name"), 10, "queue-nam");
+  const Ran plain = run(job), strict = run(job, {.strict = true});
+  CHECK(plain.code == kReviewAllowed);
+  CHECK(strict.code == kReviewRejected);
+  CHECK(strict.err == plain.err);
+  CHECK(plain.err.find(
+            "metadata.labels[kueue.x-k8s.io/queue-nam]: is not known; did you mean "
+            "kueue.x-k8s.io/queue-name?\nmuster review: 1 object: 1 allowed (1 with warnings), 0 rejected. ") !=
+        std::string::npos);
+  CHECK(run(kQueuedJob, {.strict = true}).code == kReviewAllowed);
 }
 
 }  // namespace review_test
