@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iostream>
 #include <optional>
+#include <stdexcept>
 #include <string_view>
 
 #include "api/meta/names.h"
@@ -35,7 +36,8 @@ void refuse_old_flag(CLI::App& command, const std::string& flag, const std::stri
 }
 
 void add_serve(CLI::App& app, ServeFlags& flags) {
-  CLI::App& serve = *app.add_subcommand("serve", "Serve the webhooks, probes and metrics");
+  CLI::App& serve = *app.add_subcommand(
+      "serve", "Run muster: schedule jobs, start and stop them, and serve the webhooks, probes and metrics");
   serve
       .add_option("--config", flags.settings.config_file,
                   "Kueue's Configuration, and muster's own in a second document; see docs/configuration.md")
@@ -56,15 +58,16 @@ void add_serve(CLI::App& app, ServeFlags& flags) {
   serve.add_option(
       "--webhook-url", flags.webhook_url,
       "URL under which the API server reaches a muster outside the cluster, for example https://10.0.0.5:9443");
-  serve.add_flag("--keep-webhook-configurations,!--no-keep-webhook-configurations", flags.keep_webhook_configurations,
-                 "Keep muster's webhook configurations in line (default)");
-  serve.add_flag("--metrics-authorization,!--no-metrics-authorization", flags.metrics_authorization,
-                 "Let the API server check the right to read the metrics (default in a cluster)");
-  serve.add_flag("--start-estimates,!--no-start-estimates", flags.start_estimates,
-                 "Estimate when pending Workloads start, for explain and lists (default)");
+  add_on_off(serve, "--keep-webhook-configurations", "Keep muster's webhook configurations in line (default)",
+             "--no-keep-webhook-configurations", "Leave them as they are", flags.keep_webhook_configurations);
+  add_on_off(serve, "--metrics-authorization",
+             "Let the API server check the right to read the metrics (default in a cluster)",
+             "--no-metrics-authorization", "Serve the metrics without this check", flags.metrics_authorization);
+  add_on_off(serve, "--start-estimates", "Estimate when pending Workloads start, for explain and lists (default)",
+             "--no-start-estimates", "Leave the estimate out", flags.start_estimates);
   serve.add_option("--cert-dir", flags.cert_dir, "Directory of the certificates, where they are not in a Secret");
   serve.add_option("--workers", flags.workers, "Threads that answer reviews; default: one per core, at least 2")
-      ->check(CLI::Range(1, 256))
+      ->check(whole_number_from(1, 256))
       ->option_text("N");
   serve
       .add_option("--record", flags.record_file,
@@ -88,6 +91,10 @@ void add_serve(CLI::App& app, ServeFlags& flags) {
           "--log-level", [&flags](const std::string& text) { flags.log_level = *runtime::parse_log_level(text); },
           "debug, info, warning or error")
       ->check(parsed_by(runtime::parse_log_level));
+  serve.footer(
+      "Examples:\n  muster serve --config muster.yaml\n"
+      "  muster serve --kubeconfig admin.conf --webhook-url https://10.0.0.5:9443\n"
+      "  muster serve --record /var/log/muster.jsonl --record-limit 1Gi");
 }
 
 // The commands, and the options that go with each.
@@ -114,6 +121,7 @@ struct CommandLine {
     add_doctor(app, doctor_flags);
     add_sysdump(app, sysdump_flags);
     CLI::App& completion = *app.add_subcommand("completion", "Print the script that completes commands in a shell");
+    completion.footer("Example:\n  source <(muster completion bash)");
     add_choice(
         completion, "shell", shell,
         [](std::string_view text) -> Result<std::string> {
@@ -125,8 +133,9 @@ struct CommandLine {
         ->type_name("")
         ->option_text("SHELL");
     app.add_subcommand("in-place-restart-agent",
-                       "Run as a sidecar in the pods of a JobSet that restarts in place; see docs/in-place-restart.md");
-    app.add_subcommand("version", "Print the version and those of the libraries");
+                       "Run as a sidecar in the pods of a JobSet that restarts in place; see docs/in-place-restart.md")
+        ->footer("Example, as the command of the sidecar:\n  muster in-place-restart-agent");
+    app.add_subcommand("version", "Print the version and those of the libraries")->footer("Example:\n  muster version");
     app.add_flag("--version", wants_version, "Print the version and those of the libraries");
   }
 
@@ -183,12 +192,27 @@ std::string first_unexpected(const CLI::ParseError& error) {
   return message.substr(from, message.find_first_of(" ]=", from) - from);
 }
 
+// CLI11's own terms in a sentence; empty: its message is one.
+std::string plain_words(const CLI::ParseError& error) {
+  const std::string message = error.what(), conversion = "Could not convert: ";
+  const size_t equals = message.find(" = ");
+  if (message.starts_with(conversion) && equals != std::string::npos) {
+    const std::string flag = message.substr(conversion.size(), equals - conversion.size());
+    return flag + ": \"" + message.substr(equals + 3) + "\" is no number, or one that is too large";
+  }
+  const size_t required = message.find(": 1 required "), missing = message.rfind(" missing");
+  if (required != std::string::npos && missing != std::string::npos)
+    return message.substr(0, required) + ": a value is missing";
+  return "";
+}
+
 // The message of CLI11, with a suggestion for an unknown flag.
 std::string wrong_arguments(const CLI::App& app, const CLI::ParseError& error) {
   const auto chosen = app.get_subcommands();
   const CLI::App& command = chosen.empty() ? app : *chosen.front();
   const std::string name = chosen.empty() ? "" : command.get_name() + ": ";
   const std::string word = first_unexpected(error);
+  if (const std::string plain = plain_words(error); !plain.empty()) return name + plain;
   if (word.empty()) return name + error.what();
   if (!word.starts_with("-")) return name + "the argument \"" + word + "\" is not expected here";
   return name + "there is no flag " + word + did_you_mean(word, option_names(command));
@@ -239,6 +263,8 @@ int run_command_line(const std::vector<std::string>& arguments, ReviewStreams st
     return 0;
   } catch (const CLI::ParseError& error) {
     return stop(wrong_arguments(app, error));
+  } catch (const std::out_of_range&) {  // CLI11 reads the value of a flag as a number, without a limit
+    return stop("the value of a flag is a number that is too large");
   }
   if (line.wants_version || app.got_subcommand("version")) {
     streams.out << runtime::version_text();

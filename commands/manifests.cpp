@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands/settings_flags.h"
+#include "commands/terminal/cli_choice.h"
 #include "manifests/catalog.h"
 #include "runtime/load_settings.h"
 #include "runtime/read_file.h"
@@ -21,10 +22,13 @@ void add_manifests(CLI::App& app, ManifestsOptions& options) {
       ->type_name("FILE");
   command.add_option("--webhook-url", options.webhook_url, "Register this URL instead of the Service");
   command.add_option("--namespace", options.own_namespace, "Where muster runs; default: muster-system");
-  command.add_flag("--serve-v1beta1,!--no-v1beta1", options.serves_v1beta1,
-                   "Serve kueue.x-k8s.io/v1beta1, as Kueue did before 0.20; it costs every write");
+  add_on_off(command, "--serve-v1beta1", "Serve kueue.x-k8s.io/v1beta1, as Kueue did before 0.20; it costs every write",
+             "--no-v1beta1", "Serve v1beta2 alone (default)", options.serves_v1beta1);
   command.add_option("--image", options.image, "Image of the Deployment");
   add_setting_flags(command, SettingFlags::kOfManifests, options.given);
+  command.footer(
+      "Examples:\n  muster manifests --image registry.example.com/muster:1.0 | kubectl apply --server-side -f -\n"
+      "  muster manifests --only crds\n  muster manifests --config muster.yaml --namespace batch");
 }
 
 int print_manifests(const ManifestsOptions& options, std::ostream& out, std::ostream& err) {

@@ -8,14 +8,14 @@ namespace muster::commands {
 
 Result<DryRun> parse_dry_run(std::string_view text) {
   if (text.empty() || text == "none") return DryRun::kNone;
-  if (text == "client") return DryRun::kClient;
+  if (text == "client" || text == "true") return DryRun::kClient;  // true: the flag without a value
   if (text == "server") return DryRun::kServer;
   return fail("--dry-run is client, server or none, not \"" + std::string(text) + "\"");
 }
 
 void add_dry_run(CLI::App& command, std::string& text) {
   command
-      .add_flag("--dry-run{client}", text,
+      .add_flag("--dry-run", text,
                 "client: change nothing; server: have the API server check the change and store nothing")
       ->check(parsed_by(parse_dry_run));
 }

@@ -81,6 +81,8 @@ Result<Answer> ask_or_look_here(bool local, const std::function<Result<Answer, N
   }
   auto found = look_here();
   if (why_not.empty()) return found;
+  // An object that is not there is muster's answer as well: it is said once.
+  if (!found && found.error().message == why_not) return fail(why_not);
   if (!found) return fail("muster did not answer: " + why_not + "; and without it: " + found.error().message);
   found->notes.push_back("muster did not answer: " + why_not);
   return found;

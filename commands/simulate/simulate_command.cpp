@@ -1,5 +1,6 @@
 #include "commands/simulate/simulate_command.h"
 
+#include "base/whole_number.h"
 #include "commands/review/source_flags.h"
 #include "commands/terminal/cli_choice.h"
 #include "simulation/what_if/annotations.h"
@@ -14,6 +15,12 @@ CLI::Option* add_span(CLI::App& command, const std::string& name, T& value, cons
           name, [&value](const std::string& text) { value = *what_if::parse_span(text); }, help)
       ->check(parsed_by(what_if::parse_span))
       ->type_name("DURATION");
+}
+
+Result<double> parse_spread(std::string_view text) {
+  const auto number = finite_number(text);
+  if (!number || *number < 0 || *number > 5) return fail("must be a number from 0 to 5");
+  return *number;
 }
 
 }  // namespace
@@ -39,12 +46,12 @@ void add_simulate(CLI::App& app, SimulateOptions& options) {
   simulate.add_option("--seed", options.seed, "Of random arrivals and failures; default 0")->type_name("N");
   simulate.add_option("--jobs", options.jobs, "Number of random arrivals, with the jobs of the input as templates")
       ->type_name("N")
-      ->check(CLI::Range(1, 20'000'000));
+      ->check(whole_number_from(1, 20'000'000));
   add_span(simulate, "--over", options.over, "Duration of the arrivals");
   simulate
       .add_option("--spread", options.spread,
                   "Deviation of the logarithm of random run times; 0: as the templates say; default 0.8")
-      ->check(CLI::Range(0.0, 5.0))
+      ->check(parsed_by(parse_spread))
       ->type_name("NUMBER");
   add_span(simulate, "--until", options.until, "Ends then; default: when nothing happens any more");
   add_span(simulate, "--run-time", options.run_time, "Of jobs of which nothing says how long they run; default 1h");
@@ -77,8 +84,12 @@ void add_simulate(CLI::App& app, SimulateOptions& options) {
       ->type_name("FILE");
   simulate.add_option("--differences", options.most_differences, "With --replay: how many are shown; default 20")
       ->type_name("N")
-      ->check(CLI::Range(1, 100'000));
+      ->check(whole_number_from(1, 100'000));
   simulate.add_flag("--progress", options.progress, "Say on standard error how far it is");
+  simulate.footer(
+      "Examples:\n  muster simulate -f queues.yaml -f jobs.yaml\n"
+      "  muster simulate -f queues.yaml --arrivals jobs.csv --compare other-queues.yaml --html report.html\n"
+      "  muster simulate --from-cluster --job train.yaml");
 }
 
 }  // namespace muster::commands

@@ -6,6 +6,8 @@
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <random>
+#include <regex>
+#include <set>
 #include <sstream>
 
 #include "api/config/muster_settings.h"
@@ -276,6 +278,98 @@ TEST_CASE(
       {{"serve", "--admitters", ""}, "serve: --admitters: must not be empty"},
       {{"manifests", "--unqueued-kinds", "deny"}, "manifests: --unqueued-kinds: must be Warn or Deny"},
       {{"manifests", "--log-format=json"}, "manifests: there is no flag --log-format"},
+  };
+  for (const Row& row : rows) {
+    const Ran ran = run(row.arguments);
+    CHECK(ran.code == 2);
+    CHECK_MESSAGE(has(ran.err, row.message), ran.err);
+  }
+}
+
+namespace {
+
+// As the message for a missing command names them; "create" has commands below it.
+std::vector<std::vector<std::string>> all_commands() {
+  const std::string known = run({}).err, begin = "the commands are ";
+  std::istringstream names(known.substr(known.find(begin) + begin.size(), known.find('\n') - known.find(begin)));
+  std::vector<std::vector<std::string>> commands;
+  for (std::string name; std::getline(names, name, ',');) {
+    name = name.substr(name.find_first_not_of(' '));
+    commands.push_back({name.substr(0, name.find('\n'))});
+  }
+  for (const char* below : {"clusterqueue", "localqueue", "resourceflavor"}) commands.push_back({"create", below});
+  return commands;
+}
+
+// CLI11's own terms, which mean nothing to a user.
+void check_plain(const std::string& text) {
+  for (const char* leaked :
+       {"{", "INT in", "FLOAT in", "Could not convert", "TEXT missing", "required TEXT", "FAILED"}) {
+    INFO(leaked);
+    CHECK_MESSAGE(!has(text, leaked), text);
+  }
+}
+
+// The long flags that a help lists.
+std::set<std::string> flags_in(const std::string& help) {
+  static const std::regex kFlag("\n  [^\n]*?(--[a-z][a-z0-9-]*)");
+  std::set<std::string> flags;
+  for (std::sregex_iterator found(help.begin(), help.end(), kFlag), end; found != end; ++found)
+    flags.insert((*found)[1].str());
+  flags.erase("--help");
+  return flags;
+}
+
+}  // namespace
+
+TEST_CASE("command line: the help of each command has examples, and no terms of a library") {
+  const auto commands = all_commands();
+  CHECK(commands.size() > 18);
+  check_plain(run({"--help"}).out);
+  for (std::vector<std::string> command : commands) {
+    INFO(command.back());
+    const bool has_commands = command.size() == 1 && command[0] == "create";
+    command.emplace_back("--help");
+    const Ran ran = run(command);
+    CHECK(ran.code == 0);
+    check_plain(ran.out);
+    if (!has_commands) CHECK(has(ran.out, "Example"));
+  }
+  CHECK(has(run({"serve", "--help"}).out, "schedule jobs"));
+}
+
+TEST_CASE("command line: a wrong value of any flag is refused in plain words") {
+  size_t tried = 0;
+  for (const std::vector<std::string>& command : all_commands()) {
+    std::vector<std::string> asked = command;
+    asked.emplace_back("--help");
+    for (const std::string& flag : flags_in(run(asked).out)) {
+      for (const std::string& wrong : {flag + "=-99999999999999999999x", flag + "=", flag}) {
+        // One is unknown, so that no command runs.
+        std::vector<std::string> words = command;
+        words.insert(words.end(), {"--no-such-flag", wrong});
+        const Ran ran = run(words);
+        INFO(command.back(), " ", wrong);
+        CHECK(ran.code == 2);
+        CHECK(ran.out.empty());
+        check_plain(ran.err);
+        ++tried;
+      }
+    }
+  }
+  CHECK(tried > 300);
+  struct Row {
+    std::vector<std::string> arguments;
+    const char* message;
+  };
+  const Row rows[] = {
+      {{"dashboard", "--port", "99999"}, "dashboard: --port: \"99999\" is no number, or one that is too large"},
+      {{"serve", "--workers", "0"}, "serve: --workers: must be a whole number from 1 to 256"},
+      {{"simulate", "--jobs", "many"}, "simulate: --jobs: must be a whole number from 1 to 20000000"},
+      {{"simulate", "--spread", "6"}, "simulate: --spread: must be a number from 0 to 5"},
+      {{"simulate", "--seed", "-1"}, "simulate: --seed: \"-1\" is no number"},
+      {{"review", "--strict=99999999999999999999"}, "the value of a flag is a number that is too large"},
+      {{"explain", "job/x", "--context"}, "explain: --context: a value is missing"},
   };
   for (const Row& row : rows) {
     const Ran ran = run(row.arguments);

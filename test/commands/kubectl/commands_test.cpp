@@ -8,12 +8,33 @@
 #include "commands/kubectl/create_command.h"
 #include "commands/kubectl/dry_run.h"
 #include "commands/kubectl/get_command.h"
+#include "commands/kubectl/reader.h"
 #include "commands/kubectl/stop_command.h"
 
 namespace muster::commands::commands_test {
 namespace {
 
 using nlohmann::json;
+
+struct NotedAnswer {
+  std::vector<std::string> notes;
+};
+
+TEST_CASE("an answer: that an object is not there is said once, and not as silence") {
+  const auto ask = [](const std::string& asked, const std::string& found) {
+    return ask_or_look_here<NotedAnswer>(
+               false,
+               [&]() -> Result<NotedAnswer, NoAnswer> {
+                 return fail_with(NoAnswer{asked, true});
+               },
+               [&]() -> Result<NotedAnswer> { return fail(found); })
+        .error()
+        .message;
+  };
+  CHECK(ask("there is no LocalQueue x", "there is no LocalQueue x") == "there is no LocalQueue x");
+  CHECK(ask("no route to host", "there is no LocalQueue x") ==
+        "muster did not answer: no route to host; and without it: there is no LocalQueue x");
+}
 
 TEST_CASE("stop: the patches are kueuectl's") {
   CHECK(stop_patch(kClusterQueues, false) == json({{"spec", {{"stopPolicy", "HoldAndDrain"}}}}));
