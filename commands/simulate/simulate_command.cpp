@@ -1,5 +1,8 @@
 #include "commands/simulate/simulate_command.h"
 
+#include <cstdint>
+#include <limits>
+
 #include "base/whole_number.h"
 #include "commands/review/source_flags.h"
 #include "commands/terminal/cli_choice.h"
@@ -43,7 +46,9 @@ void add_simulate(CLI::App& app, SimulateOptions& options) {
   add_choice(simulate, "--arrivals-format", options.arrivals_format, what_if::parse_arrivals_format,
              "csv (default), or a published trace: helios (cluster_log.csv), philly (cluster_job_log)")
       ->type_name("FORMAT");
-  simulate.add_option("--seed", options.seed, "Of random arrivals and failures; default 0")->type_name("N");
+  simulate.add_option("--seed", options.seed, "Of random arrivals and failures; default 0")
+      ->check(whole_number_from<uint64_t>(0, std::numeric_limits<uint64_t>::max()))
+      ->type_name("N");
   simulate.add_option("--jobs", options.jobs, "Number of random arrivals, with the jobs of the input as templates")
       ->type_name("N")
       ->check(whole_number_from(1, 20'000'000));

@@ -367,8 +367,8 @@ TEST_CASE("command line: a wrong value of any flag is refused in plain words") {
       {{"serve", "--workers", "0"}, "serve: --workers: must be a whole number from 1 to 256"},
       {{"simulate", "--jobs", "many"}, "simulate: --jobs: must be a whole number from 1 to 20000000"},
       {{"simulate", "--spread", "6"}, "simulate: --spread: must be a number from 0 to 5"},
-      {{"simulate", "--seed", "-1"}, "simulate: --seed: \"-1\" is no number"},
-      {{"review", "--strict=99999999999999999999"}, "the value of a flag is a number that is too large"},
+      {{"simulate", "--seed", "-1"}, "simulate: --seed: must be a whole number from 0 to "},
+      {{"manifests", "--no-v1beta1=-99999999999999999999"}, "the value of a flag is a number that is too large"},
       {{"explain", "job/x", "--context"}, "explain: --context: a value is missing"},
   };
   for (const Row& row : rows) {
