@@ -72,6 +72,13 @@ void add_tries(const ExplainContext& context, const Workload& workload, ExplainR
   const auto& settings = context.queues().wait_for_pods_ready;
   // The limit of evictions; the next eviction deactivates the Workload.
   if (settings && settings->requeuing.backoff_limit_count) tries.limit = *settings->requeuing.backoff_limit_count + 1;
+  if (!workload.active) {
+    tries.next_at = {};
+    const Condition* evicted = find(workload, kEvictedCondition);
+    const auto cause = evicted == nullptr ? std::nullopt : deactivation_cause(evicted->reason);
+    // The count is of the evictions after which another try came: the last try is not among them.
+    if (cause == kRequeuingLimitExceededReason) ++tries.failed;
+  }
   reply.tries = tries;
 }
 

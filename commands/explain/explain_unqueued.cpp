@@ -5,6 +5,7 @@
 #include "api/codec/json.h"
 #include "api/meta/constants.h"
 #include "api/meta/owner_reference.h"
+#include "api/pods/pod_reason.h"
 #include "jobs/job_kind.h"
 #include "jobs/workload_name.h"
 
@@ -40,6 +41,9 @@ void tell_of_pod(const json& pod, ExplainReply& reply) {
   else
     reply.because.push_back("The pod has no gate any more: it was started" +
                             (phase.empty() ? std::string(".") : ", and its phase is " + phase + "."));
+  const SeenPod seen = see_pod(pod);
+  if (const auto late = why_pods_are_late({.owner = {.all = true}}, {seen}, {}); late && !gated)
+    reply.because.push_back(sentence_of(*late) + ".");
   const auto count = annotation(pod, kPodGroupTotalCount), role = annotation(pod, kRoleHashAnnotation);
   if (!count) return;
   reply.because.push_back("Its group has " + std::string(*count) + " pods" +

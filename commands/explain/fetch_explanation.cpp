@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "commands/explain/explain_local.h"
+#include "commands/explain/late_job.h"
 #include "server/explain_route.h"
 
 namespace muster::commands {
@@ -35,6 +36,7 @@ Result<ExplainReply> fetch_explanation(MusterReader& reader, const ObjectKey& ke
   };
   auto reply = ask_or_look_here<ExplainReply>(local, ask, [&] { return look_here(reader, key); });
   if (reply && !answered) reply->alarm = reader.alarm();
+  if (reply && reply->found) add_late_pods(reader.api(), key, *reply);
   return reply;
 }
 

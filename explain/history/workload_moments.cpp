@@ -80,12 +80,17 @@ std::optional<Moment> meaning_of(const Workload& workload, const Condition& cond
   const bool is_true = condition.is_true();
   if (type == kQuotaReservedCondition) {
     if (is_true) return moment(MomentKind::kReserved, at, reserved_text(workload));
+    // No attempt comes while it is inactive.
+    if (!workload.active) return std::nullopt;
     // Which other Workload blocks admissions is in that message.
     return moment(MomentKind::kWaits, at, said(condition, condition.reason != kWaitingForPodsReadyReason));
   }
-  if (type == kRequeuedCondition)
-    return is_true ? moment(MomentKind::kRequeued, at, said(condition, false))
-                   : moment(MomentKind::kBackoff, at, backoff_text(workload, condition));
+  if (type == kRequeuedCondition) {
+    if (is_true) return moment(MomentKind::kRequeued, at, said(condition, false));
+    // Nor after a deactivation: only a user ends that.
+    if (!workload.active || says_deactivated(condition.reason)) return std::nullopt;
+    return moment(MomentKind::kBackoff, at, backoff_text(workload, condition));
+  }
   if (type == kPodsReadyCondition) {
     if (is_true) return moment(MomentKind::kReady, at, said(condition, false));
     if (condition.reason == kWaitForStartReason) return std::nullopt;

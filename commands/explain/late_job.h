@@ -1,0 +1,15 @@
+// The last part of an answer about an admitted job: why its pods are late, from the pods and Events that the person may
+// list. Blocks.
+#pragma once
+
+#include "api/explained.h"
+#include "api/typed_object.h"
+#include "kube/api.h"
+
+namespace muster::commands {
+
+// Adds the reason where the answer leaves it open (explain/late_pods.h), and a note about what the person may not see:
+// then the conditions of the Workload have the sentence.
+void add_late_pods(kube::KubeApi& api, const ObjectKey& key, ExplainReply& reply);
+
+}  // namespace muster::commands
