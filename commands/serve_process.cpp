@@ -48,6 +48,7 @@ void ServeProcess::end_threads() {
   policy_keeper_ = {};
   guard_.reset();
   if (leadership_) leadership_->stop();
+  if (late_pods_) late_pods_->stop();
   if (cluster_) cluster_->stop_watches();
   if (loop_) loop_->stop();
   if (recorder_) recorder_->stop();
@@ -175,6 +176,26 @@ void ServeProcess::start_recording(const runtime::EngineSurroundings& surroundin
   cluster_->set_observer(recorder_.get());
 }
 
+void ServeProcess::start_late_pod_reader() {
+  const auto wait = runtime::reconciler_settings_of(settings_, false, namespace_).queues.wait_for_pods_ready;
+  if (!wait || !settings_.configuration.muster.pod_reasons) return;
+  late_pods_ = runtime::make_late_pod_reader(
+      *wait, cluster_->note_api(), [this] { return deciding(); },
+      [this](ObjectEvent event) { events_->record(std::move(event)); }, clock_);
+}
+
+// An eviction says why the pods were late, where that is known by now.
+engine::WriteFinished ServeProcess::write(const engine::Command& command, MonotonicTime not_after,
+                                          std::stop_token stop) {
+  const auto with_reason = late_pods_ ? late_pods_->with_reason(command) : std::nullopt;
+  return cluster_->write(with_reason ? *with_reason : command, not_after, std::move(stop));
+}
+
+void ServeProcess::take_in(const engine::Event& event) {
+  history_.take_in(event);
+  if (late_pods_) late_pods_->take_in(event);
+}
+
 void ServeProcess::make_engine_loop(const runtime::Surroundings& surroundings) {
   const runtime::EngineSurroundings of_engine{.own_namespace = namespace_,
                                               .webhook_url = flags_.webhook_url,
@@ -187,12 +208,13 @@ void ServeProcess::make_engine_loop(const runtime::Surroundings& surroundings) {
   engine_watch_ = std::make_unique<runtime::EngineWatch>(
       clock_, [this](const std::string& step, Duration took) { reports_.slow_step(step, took); });
   engine.watch = engine_watch_.get();
+  start_late_pod_reader();
   const auto writes_at_once = static_cast<size_t>(settings_.configuration.muster.concurrent_writes);
   loop_ = std::make_unique<runtime::EngineLoop>(
       std::move(engine), writes_at_once, clock_,
       runtime::EngineLoop::Callbacks{
           .write = [this](const engine::Command& command, MonotonicTime not_after,
-                          std::stop_token stop) { return cluster_->write(command, not_after, std::move(stop)); },
+                          std::stop_token stop) { return write(command, not_after, std::move(stop)); },
           .leads_until = [this] { return leadership_->leads_until(); },
           .tell = [this](ObjectEvent event) { events_->record(std::move(event)); },
           .measure = [this](const Measurement& measurement) { queue_metrics_->record(measurement); },
@@ -203,7 +225,7 @@ void ServeProcess::make_engine_loop(const runtime::Surroundings& surroundings) {
           .bundles_seen = [this](std::vector<std::string> bundles) { certificates_->bundles_seen(std::move(bundles)); },
           .webhooks_missing =
               [this](const std::vector<ObjectKey>& configurations) { reports_.missing_webhooks(configurations); },
-          .watched = [this](const engine::Event& event) { history_.take_in(event); },
+          .watched = [this](const engine::Event& event) { take_in(event); },
           .synced = [this] { reports_.synced(); },
           .missing = [this](const std::vector<std::string>& kinds,
                             bool synced) { reports_.missing_kinds(kinds, synced); },

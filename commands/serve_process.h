@@ -24,6 +24,7 @@
 #include "runtime/leadership.h"
 #include "runtime/load_settings.h"
 #include "runtime/readers/history_recorder.h"
+#include "runtime/readers/late_pod_reader.h"
 #include "runtime/readers/start_recorder.h"
 #include "runtime/serving.h"
 #include "runtime/surroundings.h"
@@ -62,6 +63,9 @@ class ServeProcess {
   void learn(const std::stop_token& stop);
   void begin(const runtime::Surroundings& surroundings) EXCLUDES(mutex_);
   void keep_away_from_kueue(const runtime::Surroundings& surroundings, const std::stop_token& stop);
+  void start_late_pod_reader();
+  engine::WriteFinished write(const engine::Command& command, MonotonicTime not_after, std::stop_token stop);
+  void take_in(const engine::Event& event);
   void make_engine_loop(const runtime::Surroundings& surroundings);
   void start_recording(const runtime::EngineSurroundings& surroundings);
   void end_threads();
@@ -104,6 +108,7 @@ class ServeProcess {
   server::EngineMetrics engine_metrics_;
   runtime::EngineReports reports_{engine_metrics_};
   runtime::HistoryRecorder history_{clock_};
+  std::unique_ptr<runtime::LatePodReader> late_pods_;  // null: no waitForPodsReady, or no podReasons
   std::unique_ptr<runtime::EngineWatch> engine_watch_;
   std::unique_ptr<runtime::FileRecorder> recorder_;  // null: nothing is recorded
   std::unique_ptr<runtime::EngineLoop> loop_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/meta/constants.h"
+
 namespace muster::explain {
 namespace {
 
@@ -58,7 +60,8 @@ std::string remedy_of(const PodReason& reason, const ExplainReply& reply) {
     case PodProblem::kFailed:
       return "Read why: " + command(reply, "logs " + reason.name + container_option(reason));
     case PodProblem::kNode:
-      return "Correct what the message names; " + command(reply, "describe pod " + reason.name) + " shows each attempt.";
+      return "Correct what the message names; " + command(reply, "describe pod " + reason.name) +
+             " shows each attempt.";
     case PodProblem::kGated:
       return "Whoever set the gates must remove them: " +
              command(reply, "get pod " + reason.name + " -o jsonpath='{.spec.schedulingGates}'") + " names them.";
@@ -73,6 +76,59 @@ std::string remedy_of(const PodReason& reason, const ExplainReply& reply) {
 }
 
 }  // namespace
+
+LateJob late_job_of(const jobs::JobKind& kind, const TypedObject& job) {
+  const ObjectMeta& meta = meta_of(job);
+  LateJob late{.ns = meta.ns,
+               .pods = kind.pod_selector(job),
+               .job = {.api_version = std::string(kind.type.api_version),
+                       .kind = std::string(kind.type.kind),
+                       .ns = meta.ns,
+                       .name = meta.name,
+                       .uid = meta.uid}};
+  PodQuestion& question = late.question;
+  question.owner = {.kind = std::string(kind.type.kind), .name = meta.name, .uids = {meta.uid}};
+  if (const auto* batch_job = std::get_if<JobPtr>(&job)) {
+    question.wanted = (*batch_job)->pods_expected();
+    question.since = (*batch_job)->status.start_time;
+  } else if (const auto* jobset = std::get_if<JobSetPtr>(&job)) {
+    question.wanted = 0;
+    for (const ReplicatedJob& each : (*jobset)->replicated_jobs)
+      question.wanted += int64_t{each.replicas} * pods_at_once(each.parallelism, each.completions);
+  } else {
+    question.owner.by_name = true;
+  }
+  return late;
+}
+
+LateJob late_group_of(const std::string& ns, const std::string& name, int64_t pods) {
+  LateJob late{.ns = ns, .pods = std::string(kPodGroupName) + "=" + name};
+  late.question.owner.all = true;
+  late.question.wanted = pods;
+  return late;
+}
+
+std::optional<LateJob> late_job_of(const Workload& workload, const state::ClusterState& state) {
+  const std::string& ns = workload.meta.ns;
+  const auto& controller = workload.meta.controller;
+  if (!controller) {
+    if (state.pods_of_group(ns, workload.meta.name).empty()) return std::nullopt;
+    int64_t pods = 0;
+    for (const PodSet& pod_set : workload.pod_sets) pods += pod_set.count;
+    return late_group_of(ns, workload.meta.name, pods);
+  }
+  const jobs::JobKind* kind = jobs::find_job_kind(*controller);
+  const TypedObject* job = kind == nullptr ? nullptr : state.find(kind->type, ns, controller->name);
+  if (job == nullptr || meta_of(*job).uid != controller->uid) return std::nullopt;
+  LateJob late = late_job_of(*kind, *job);
+  if (std::holds_alternative<JobSetPtr>(*job)) {
+    for (const Job* each : state.jobs_of_jobset(ns, controller->name)) {
+      if (each->meta.controller && each->meta.controller->uid == controller->uid)
+        late.question.owner.uids.insert(each->meta.uid);
+    }
+  }
+  return late.pods.empty() ? std::nullopt : std::optional(std::move(late));
+}
 
 bool leaves_pods_open(const ExplainReply& reply) {
   static constexpr std::string_view kOpen[] = {"PodsNotReady", "Admitted", "JobsMissing"};

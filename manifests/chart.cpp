@@ -132,6 +132,7 @@ json chart_tables() {
           {"queuesPods",
            further_rules(options, [](RightsOptions& rights) { rights.frameworks.emplace(jobs::plain_pod.framework); })},
           {"patchesJobSetDefinition", further_rules(options, &RightsOptions::patches_jobset_definition)},
+          {"readsEvents", further_rules(options, &RightsOptions::reads_events)},
           {"writesCohorts", further_rules(options, &RightsOptions::writes_cohorts)},
           {"aggregatedVisibility", further_rules(options, &RightsOptions::aggregated_visibility)}};
       tables["webhooks"][name] = manifests(ManifestSet::kWebhooks, options);

@@ -102,6 +102,7 @@ void add_queue_rules(const RightsOptions& options, json& rules) {
   // Their finalizers.
   rules.push_back(rule({"kueue.x-k8s.io"}, {"clusterqueues", "resourceflavors", "admissionchecks"}, {"patch"}));
   rules.push_back(rule({"events.k8s.io"}, {"events"}, {"create", "patch"}));
+  if (options.reads_events) rules.push_back(rule({""}, {"events"}, {"list"}));
 }
 
 // The JobSet definition for its gang field, the others for their conversion's CA bundle.
@@ -220,6 +221,7 @@ RightsOptions rights_for(const LoadedConfiguration& configuration) {
   options.patches_jobset_definition = muster.patch_jobset_definition;
   options.keeps_policy = muster.unqueued_kinds.has_value() || !kinds_with_queue(kueue).empty();
   options.writes_cohorts = find_path(kueue.effective, {"fairSharing"}) != nullptr;
+  options.reads_events = muster.pod_reasons && wait_for_pods_ready_enabled(kueue);
   options.aggregated_visibility = muster.aggregated_visibility;
   options.secret = kueue.cert_management.enable ? kueue.cert_management.webhook_secret_name : "";
   options.lease = kueue.leader_election.leader_elect ? kueue.leader_election.resource_name : "";

@@ -20,6 +20,8 @@ using nlohmann::json;
 
 // Answers are cached, so this limit concerns unknown clients.
 constexpr kube::RateLimit kReviewLimit{.per_second = 20, .burst = 40};
+// Two for each job whose pods are late.
+constexpr kube::RateLimit kNoteLimit{.per_second = 10, .burst = 20};
 
 reconcilers::WriteOutcome outcome_of(const kube::StatusError& error) {
   if (error.conflict()) return reconcilers::WriteOutcome::kConflict;
@@ -90,6 +92,9 @@ Result<std::unique_ptr<Cluster>> Cluster::connect(const Options& options, const 
   auto review_client = make(kReviewLimit);
   if (!review_client) return fail(review_client.error().message);
   cluster->review_client_ = std::move(*review_client);
+  auto note_client = make(kNoteLimit);
+  if (!note_client) return fail(note_client.error().message);
+  cluster->note_client_ = std::move(*note_client);
   return cluster;
 }
 

@@ -35,6 +35,8 @@ class Cluster {
   kube::KubeApi& lease_api() { return *lease_client_; }
   // With a limit of its own, for questions that strangers can cause: whether a token is good.
   kube::KubeApi& review_api() { return *review_client_; }
+  // With a limit of its own, for reads that only explain something: no write waits for them.
+  kube::KubeApi& note_api() { return *note_client_; }
   KubeLog& observer() { return log_; }
   kube::Timing timing() const;
   server::ClientMetrics& metrics() { return metrics_; }
@@ -72,7 +74,7 @@ class Cluster {
   const Clock& clock_;
   server::ClientMetrics metrics_;
   KubeLog log_;
-  std::unique_ptr<kube::KubeClient> client_, lease_client_, review_client_;
+  std::unique_ptr<kube::KubeClient> client_, lease_client_, review_client_, note_client_;
   const engine::LoopObserver* observer_ = nullptr;
   std::shared_ptr<const ReconcilerSettings> settings_;  // of the watches
   std::vector<std::unique_ptr<Feed>> feeds_;

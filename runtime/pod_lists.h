@@ -22,8 +22,8 @@ struct PodListBounds {
 struct SeenPods {
   std::vector<SeenPod> pods{};
   std::vector<SeenEvent> events{};
-  bool cut = false;             // there are more pods than the bounds allow
-  std::string pods_refused{};   // the API server's sentence; empty: they were read
+  bool cut = false;            // there are more pods than the bounds allow
+  std::string pods_refused{};  // the API server's sentence; empty: they were read
   std::string events_refused{};
   bool pods_forbidden = false, events_forbidden = false;
 };

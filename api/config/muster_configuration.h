@@ -71,6 +71,9 @@ struct MusterConfiguration {
   bool aggregated_visibility = false;
   // The page of `muster dashboard` is served at the port of the metrics, for installations with their own proxy.
   bool dashboard = false;
+  // With waitForPodsReady: an eviction says why the pods were late, for which the leader reads pods and Events once
+  // before it.
+  bool pod_reasons = true;
 
   bool operator==(const MusterConfiguration&) const = default;
 };

@@ -218,6 +218,17 @@ constexpr MusterSetting kSettings[] = {
          "The [dashboard](dashboard.md#served-by-muster-behind-a-proxy-with-login)'s page is served at the port of the "
          "metrics, below `/dashboard/`, for installations with a proxy with login. It takes users' tokens for the "
          "API server."},
+    {.name = "podReasons",
+     .flag = "--pod-reasons",
+     .value = toggle<&M::pod_reasons>(),
+     .help = "With waitForPodsReady: say in an eviction why the pods were late",
+     .off_help = "Read no pods and Events for it; muster then needs no right to list Events",
+     .fits_manifests = true,
+     .page =
+         "With `waitForPodsReady`: shortly before the timeout of a job the leader lists its pods and, where they do "
+         "not say it, the Warning Events of its namespace, once for each attempt. The reason is in the message of the "
+         "eviction, so in `explain` and in the history, and in an Event of the job. Otherwise muster reads no Events, "
+         "and needs no right to: see [explain.md](explain.md#why-pods-are-late)."},
 };
 
 }  // namespace

@@ -20,16 +20,16 @@ namespace muster {
 
 // In order: a problem that comes before another one is the dominant one.
 enum class PodProblem : uint8_t {
-  kNotCreated,    // pods do not exist, and their creation fails: quota, limits, Pod Security, a missing ServiceAccount
-  kUnschedulable, // by the scheduler's word
-  kContainer,     // a container waits for something that does not end by itself: image, configuration, crash loop
-  kFailed,        // pods have failed, and the controller of the job makes others
-  kNode,          // a Warning about a pod that its node is starting: volumes, sandbox
-  kGated,         // scheduling gates
-  kInitializing,  // an init container runs
-  kNotReady,      // containers run, and are not ready
-  kStarting,      // its node starts the pod
-  kNotScheduled,  // no scheduler has said anything
+  kNotCreated,     // pods do not exist, and their creation fails: quota, limits, Pod Security, a missing ServiceAccount
+  kUnschedulable,  // by the scheduler's word
+  kContainer,      // a container waits for something that does not end by itself: image, configuration, crash loop
+  kFailed,         // pods have failed, and the controller of the job makes others
+  kNode,           // a Warning about a pod that its node is starting: volumes, sandbox
+  kGated,          // scheduling gates
+  kInitializing,   // an init container runs
+  kNotReady,       // containers run, and are not ready
+  kStarting,       // its node starts the pod
+  kNotScheduled,   // no scheduler has said anything
 };
 
 // What is read of a pod. Short: a job has thousands of them.
@@ -68,11 +68,11 @@ struct PodOwner {
 
 struct PodReason {
   PodProblem problem = PodProblem::kNotScheduled;
-  std::string token{};      // one word; an Event's or the kubelet's own, cut
+  std::string token{};         // one word; an Event's or the kubelet's own, cut
   std::string kind{}, name{};  // of the object that has the problem: the first pod by name, or what makes the pods
-  std::string container{};  // as SeenPod's
-  std::string text{};       // what the API server says; may be empty
-  int64_t pods = 0;         // how many have it; 0: they do not exist
+  std::string container{};     // as SeenPod's
+  std::string text{};          // what the API server says; may be empty
+  int64_t pods = 0;            // how many have it; 0: they do not exist
 
   bool operator==(const PodReason&) const = default;
 };

@@ -32,6 +32,28 @@ bool only_says_why_it_waits(const WorkloadStatus& before, const WorkloadStatus& 
   return without_words(before) == without_words(after);
 }
 
+// `kubectl describe` of the job shows why it waits, for users who do not know Workloads: once for each change of the
+// reason. The first evaluation is no reason.
+void add_event_of_waiting(const Workload& workload, const WorkloadStatus& status, std::vector<ObjectEvent>& events) {
+  const auto& job = workload.meta.controller;
+  const Condition* waits = find_condition(status.conditions, kQuotaReservedCondition);
+  if (!job || !workload.active || waits == nullptr || waits->is_true() || waits->reason == kPendingEvaluationReason)
+    return;
+  const Condition* before = find_condition(workload.status.conditions, kQuotaReservedCondition);
+  if (before != nullptr && !before->is_true() && before->reason == waits->reason) return;
+  // Those messages name Workloads of others.
+  const bool private_text = waits->reason == kWaitingForPodsReadyReason || names_preemptor(waits->message);
+  std::string note = "Waits (" + waits->reason.text() + ")";
+  if (!private_text && !waits->message.empty()) note += ": " + waits->message.text();
+  events.push_back({.regarding = {.api_version = job->api_version,
+                                  .kind = job->kind,
+                                  .ns = workload.meta.ns,
+                                  .name = job->name,
+                                  .uid = job->uid},
+                    .reason = "Pending",
+                    .note = std::move(note)});
+}
+
 }  // namespace
 
 ObjectEvent event_about(const Workload& workload, std::string_view type, std::string_view reason, std::string note) {
@@ -121,6 +143,8 @@ void WorkloadDraft::tell(std::string_view type, std::string reason, std::string 
 
 void WorkloadDraft::write_into(Plan& plan) const {
   if (!changed()) return;
+  std::vector<ObjectEvent> events = events_;
+  add_event_of_waiting(workload_, status, events);
   std::vector<Measurement> measurements = state::measurements_of(workload_, status);
   measurements.insert(measurements.end(), measurements_.begin(), measurements_.end());
   nlohmann::json patch = status_patch(workload_.status, status);
@@ -128,7 +152,7 @@ void WorkloadDraft::write_into(Plan& plan) const {
   plan.writes.push_back({.verb = Verb::kPatchStatus,
                          .target = key_of(kWorkloads, workload_.meta),
                          .body = with_version(workload_.meta, {{"status", std::move(patch)}}),
-                         .events = events_,
+                         .events = std::move(events),
                          .measurements = std::move(measurements),
                          .decisions = state::decisions_of(workload_, status),
                          .gives_way = only_says_why_it_waits(workload_.status, status)});

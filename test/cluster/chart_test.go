@@ -121,6 +121,8 @@ func TestChartInstallsWhatTheManifestsDo(t *testing.T) {
 		"no groups":             {values: "configuration: {muster: {groupScheduling: false}}", config: kueue("") + "groupScheduling: false\n"},
 		"no JobSet CRD":         {values: "configuration: {muster: {patchJobSetDefinition: false}}", config: kueue("") + "patchJobSetDefinition: false\n"},
 		"deny":                  {values: "configuration: {muster: {unqueuedKinds: Deny}}", config: kueue("") + "unqueuedKinds: Deny\n"},
+		"late pods":             {values: "configuration: {kueue: {waitForPodsReady: {timeout: 5m}}}", config: kueue("waitForPodsReady: {timeout: 5m}\n")},
+		"late pods, no reasons": {values: "configuration: {kueue: {waitForPodsReady: {timeout: 5m}}, muster: {podReasons: false}}", config: kueue("waitForPodsReady: {timeout: 5m}\n") + "podReasons: false\n"},
 		"fair sharing":          {values: "configuration: {kueue: {fairSharing: {preemptionStrategies: [LessThanOrEqualToFinalShare]}}}", config: kueue("fairSharing: {preemptionStrategies: [LessThanOrEqualToFinalShare]}\n")},
 		"aggregated visibility": {values: "configuration: {muster: {aggregatedVisibility: true}}", config: kueue("") + "aggregatedVisibility: true\n"},
 		"aggregated visibility at another port": {values: "configuration: {kueue: {visibilityServer: {bindPort: 9082}}, muster: {aggregatedVisibility: true, jobSetController: native}}",

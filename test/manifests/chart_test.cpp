@@ -43,7 +43,8 @@ struct Setting {
 };
 const Setting kSettings[] = {{"keepsPolicy", &RightsOptions::keeps_policy},
                              {"patchesJobSetDefinition", &RightsOptions::patches_jobset_definition},
-                             {"writesCohorts", &RightsOptions::writes_cohorts}};
+                             {"writesCohorts", &RightsOptions::writes_cohorts},
+                             {"readsEvents", &RightsOptions::reads_events}};
 
 Rights rights_of(const RightsOptions& options) {
   Rights rights;
@@ -56,7 +57,7 @@ Rights rights_of(const RightsOptions& options) {
 
 void check_mode(const json& tables, const std::string& mode, RightsOptions options) {
   // Every choice of the settings.
-  for (unsigned choice = 0; choice < 16; ++choice) {
+  for (unsigned choice = 0; choice < 32; ++choice) {
     Rights chosen;
     add_rights(tables.at("clusterRules").at(mode), chosen);
     for (size_t i = 0; i < std::size(kSettings); ++i) {
@@ -64,7 +65,7 @@ void check_mode(const json& tables, const std::string& mode, RightsOptions optio
       options.*kSettings[i].flag = on;
       if (on) add_rights(tables.at("furtherRules").at(mode).at(kSettings[i].name), chosen);
     }
-    const bool queues_pods = choice >= 8;
+    const bool queues_pods = choice >= 16;
     if (queues_pods) {
       options.frameworks.insert("pod");
       add_rights(tables.at("furtherRules").at(mode).at("queuesPods"), chosen);

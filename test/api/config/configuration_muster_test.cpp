@@ -29,6 +29,7 @@ TEST_CASE("MusterConfiguration has defaults that need no file") {
     CHECK(muster.group_scheduling);
     CHECK_FALSE(muster.aggregated_visibility);
     CHECK_FALSE(muster.dashboard);
+    CHECK(muster.pod_reasons);
     CHECK_FALSE(muster.backoff_limit_timeout.has_value());
     CHECK(muster.backoff_jitter == 0.1);
   }
@@ -53,8 +54,10 @@ webhookClientNames: [kube-apiserver, api.example]
 metricsCertDir: /etc/muster/metrics
 aggregatedVisibility: true
 dashboard: true
+podReasons: false
 )");
   CHECK(muster.dashboard);
+  CHECK_FALSE(muster.pod_reasons);
   CHECK(muster.aggregated_visibility);
   CHECK(muster.concurrent_writes == 64);
   CHECK(muster.suspend_guard == SuspendGuard::kObserve);
@@ -92,7 +95,7 @@ TEST_CASE("MusterConfiguration refuses what it does not know") {
        "backoffLimitTimeout, longestGracePeriod, backoffJitter, concurrentWrites, groupScheduling, "
        "webhookClientCAFile, "
        "webhookClientNames, metricsCertDir, "
-       "unqueuedKinds, aggregatedVisibility, dashboard"},
+       "unqueuedKinds, aggregatedVisibility, dashboard, podReasons"},
       {"a word that is none", "suspendGuard: maybe",
        "suspendGuard: Invalid value: \"maybe\": must be enforce (reject) or observe (let through, with a warning)"},
       {"a wrong type", "suspendGuard: true", "suspendGuard: Invalid value: true: must be a string"},

@@ -41,6 +41,7 @@ const std::map<std::string, Example>& examples() {
       {"unqueuedKinds", {"Deny", {"Deny"}}},
       {"aggregatedVisibility", {true, {"true"}}},
       {"dashboard", {true, {"true"}}},
+      {"podReasons", {false, {"false"}}},
   };
   return values;
 }

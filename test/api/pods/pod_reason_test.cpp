@@ -4,7 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-
 namespace muster::pod_reason_test {
 namespace {
 
@@ -26,8 +25,7 @@ json waiting(const std::string& name, const std::string& reason, const std::stri
 
 json unscheduled(const std::string& reason, const std::string& message) {
   return {{"phase", "Pending"},
-          {"conditions",
-           {{{"type", "PodScheduled"}, {"status", "False"}, {"reason", reason}, {"message", message}}}}};
+          {"conditions", {{{"type", "PodScheduled"}, {"status", "False"}, {"reason", reason}, {"message", message}}}}};
 }
 
 json warning(const std::string& kind, const std::string& name, const std::string& uid, const std::string& reason,
@@ -68,16 +66,20 @@ TEST_CASE("pod reason: each status of a pod has one reason, with the words of th
        "Pod p cannot be scheduled before the scheduling gates are removed (SchedulingGated): Scheduling is blocked due "
        "to non-empty scheduling gates"},
       {"no scheduler", {{"phase", "Pending"}}, json::object(), "Pod p is not scheduled yet (NotScheduled)"},
-      {"image", {{"phase", "Pending"}, {"containerStatuses", {waiting("main", "ImagePullBackOff", "Back-off x")}}},
-       kNode, "Pod p cannot run (ImagePullBackOff): container main: Back-off x"},
+      {"image",
+       {{"phase", "Pending"}, {"containerStatuses", {waiting("main", "ImagePullBackOff", "Back-off x")}}},
+       kNode,
+       "Pod p cannot run (ImagePullBackOff): container main: Back-off x"},
       {"image of an init container",
        {{"phase", "Pending"},
         {"initContainerStatuses", {waiting("data", "ErrImagePull", "not found")}},
         {"containerStatuses", {waiting("main", "PodInitializing")}}},
-       kNode, "Pod p cannot run (ErrImagePull): init container data: not found"},
+       kNode,
+       "Pod p cannot run (ErrImagePull): init container data: not found"},
       {"a missing Secret",
        {{"phase", "Pending"}, {"containerStatuses", {waiting("main", "CreateContainerConfigError", "secret \"s\"")}}},
-       kNode, "Pod p cannot run (CreateContainerConfigError): container main: secret \"s\""},
+       kNode,
+       "Pod p cannot run (CreateContainerConfigError): container main: secret \"s\""},
       {"crash loop",
        {{"phase", "Running"},
         {"containerStatuses",
@@ -85,34 +87,43 @@ TEST_CASE("pod reason: each status of a pod has one reason, with the words of th
            {"restartCount", 4},
            {"state", {{"waiting", {{"reason", "CrashLoopBackOff"}, {"message", "back-off 40s"}}}}},
            {"lastState", {{"terminated", {{"reason", "OOMKilled"}, {"exitCode", 137}}}}}}}}},
-       kNode, "Pod p cannot run (CrashLoopBackOff): container main: OOMKilled, exit code 137, 4 restarts"},
+       kNode,
+       "Pod p cannot run (CrashLoopBackOff): container main: OOMKilled, exit code 137, 4 restarts"},
       {"init container runs",
        {{"phase", "Pending"},
         {"initContainerStatuses", {{{"name", "data"}, {"state", running}}}},
         {"containerStatuses", {waiting("main", "PodInitializing")}}},
-       kNode, "Pod p cannot start before an init container has ended (Initializing): init container data"},
+       kNode,
+       "Pod p cannot start before an init container has ended (Initializing): init container data"},
       {"a sidecar is no obstacle",
        {{"phase", "Running"},
         {"initContainerStatuses", {{{"name", "proxy"}, {"state", running}, {"started", true}}}},
         {"containerStatuses", {{{"name", "main"}, {"state", running}, {"ready", true}}}}},
-       kNode, ""},
+       kNode,
+       ""},
       {"not ready",
        {{"phase", "Running"}, {"containerStatuses", {{{"name", "main"}, {"state", running}, {"ready", false}}}}},
-       kNode, "Pod p is not ready yet (NotReady): container main"},
+       kNode,
+       "Pod p is not ready yet (NotReady): container main"},
       {"being started",
        {{"phase", "Pending"}, {"containerStatuses", {waiting("main", "ContainerCreating")}}},
-       kNode, "Pod p is being started (ContainerCreating): on Node n1"},
+       kNode,
+       "Pod p is being started (ContainerCreating): on Node n1"},
       {"failed",
        {{"phase", "Failed"},
         {"containerStatuses",
          {{{"name", "main"}, {"state", {{"terminated", {{"reason", "Error"}, {"exitCode", 3}}}}}}}}},
-       kNode, "Pod p has failed (PodFailed): container main: exit code 3"},
-      {"evicted by its node", {{"phase", "Failed"}, {"reason", "Evicted"}, {"message", "low on memory"}}, kNode,
+       kNode,
+       "Pod p has failed (PodFailed): container main: exit code 3"},
+      {"evicted by its node",
+       {{"phase", "Failed"}, {"reason", "Evicted"}, {"message", "low on memory"}},
+       kNode,
        "Pod p has failed (Evicted): low on memory"},
       {"succeeded", {{"phase", "Succeeded"}}, kNode, ""},
       {"ready",
        {{"phase", "Running"}, {"containerStatuses", {{{"name", "main"}, {"state", running}, {"ready", true}}}}},
-       kNode, ""},
+       kNode,
+       ""},
       {"of the wrong shape", "text", kNode, "Pod p is being started (ContainerCreating): on Node n1"},
   };
   for (const Row& row : rows) {
@@ -125,7 +136,8 @@ TEST_CASE("pod reason: missing pods have the reason of what makes them, whatever
   const PodQuestion question{.owner = kOwner, .wanted = 3, .since = Timestamp{1767268800, 0}};
   const std::string quota = R"(pods "train-x" is forbidden: exceeded quota: q, requested: cpu=1)";
   const json refused = warning("Job", "train", "j", "FailedCreate", "Error creating: " + quota);
-  CHECK(reason_of(question, {}, {refused}) == "Job train cannot create its pods (FailedCreate): Error creating: " + quota);
+  CHECK(reason_of(question, {}, {refused}) ==
+        "Job train cannot create its pods (FailedCreate): Error creating: " + quota);
   // Also where some exist.
   const json unfit = pod("a", unscheduled("Unschedulable", "0/4"));
   CHECK(reason_of(question, {unfit}, {refused}).starts_with("Job train cannot create its pods"));
@@ -183,8 +195,8 @@ TEST_CASE("pod reason: pods of another owner do not count, whatever their labels
 TEST_CASE("pod reason: texts are short, on one line and steer no terminal, whatever their writer sends") {
   const std::string large(1'000'000, 'x');
   const std::string steering = "\x1b[2Jred\r\n\x07line\xff\xe2\x80\xaeturned";
-  const std::string text = reason_of({.owner = kOwner, .wanted = 1},
-                                     {pod("p", unscheduled(steering + large, steering + large))}, {});
+  const std::string text =
+      reason_of({.owner = kOwner, .wanted = 1}, {pod("p", unscheduled(steering + large, steering + large))}, {});
   CHECK(text.size() < 600);
   for (const char letter : text) CHECK(static_cast<unsigned char>(letter) >= 0x20);
   CHECK(text.find("\xe2\x80\xae") == std::string::npos);

@@ -121,6 +121,12 @@
 {{- if has "pod" (dig "integrations" "frameworks" list .Values.configuration.kueue) -}}true{{- end -}}
 {{- end }}
 
+{{/* "true" where jobs are evicted whose pods are not ready in time. */}}
+{{- define "muster.awaitsPods" -}}
+{{- $kueue := .Values.configuration.kueue -}}
+{{- if and (hasKey $kueue "waitForPodsReady") (dig "waitForPodsReady" "enable" true $kueue) (not (dig "featureGates" "DisableWaitForPodsReady" false $kueue)) -}}true{{- end -}}
+{{- end }}
+
 {{/* "true" where an integration of another kind than Jobs and JobSets is enabled. */}}
 {{- define "muster.describes" -}}
 {{- $frameworks := dig "integrations" "frameworks" list .Values.configuration.kueue -}}
