@@ -100,6 +100,8 @@ void explain_inactive(const Workload& workload, ExplainReply& reply) {
   if (evicted != nullptr && !evicted->message.empty() && !names_preemptor(evicted->message))
     reply.because.push_back(evicted->message + ".");
   if (workload.has_quota_reserved()) reply.because.push_back("It holds its quota until its pods are deleted.");
+  if (cause == kRequeuingLimitExceededReason)
+    reply.change.push_back("Correct first what delayed its pods: otherwise the next attempts end in the same way.");
   add_remedies(Cause::kDeactivated, {{"workload", workload.meta.name}}, reply);
 }
 

@@ -321,9 +321,40 @@ TEST_CASE("explain: what is deactivated says by what and how it comes back") {
     const ExplainReply reply = cluster.ask();
     CHECK(reply.reason == row.evicted);
     CHECK(reply.headline.find(row.headline) != std::string::npos);
-    REQUIRE(reply.change.size() == 1);
-    CHECK(reply.change[0].find("patch workload job-train --type merge -p '{\"spec\":{\"active\":true}}'") !=
+    REQUIRE(!reply.change.empty());
+    CHECK(reply.change.back().find("patch workload job-train --type merge -p '{\"spec\":{\"active\":true}}'") !=
           std::string::npos);
+  }
+}
+
+TEST_CASE("explain: a job that was deactivated after its last try counts it, and expects no other one") {
+  ExplainCluster cluster(with_pods_ready());
+  cluster.put(kJobs, ExplainCluster::job());
+  const std::string message =
+      "The workload is deactivated due to exceeding the maximum number of re-queuing retries (Pod p cannot be "
+      "scheduled "
+      "(Unschedulable): 0/4 nodes)";
+  cluster.put(kWorkloads,
+              ExplainCluster::workload(
+                  {{"spec", {{"active", false}}},
+                   {"status",
+                    {{"requeueState", {{"count", 3}, {"requeueAt", "2026-01-01T12:00:12Z"}}},
+                     {"conditions",
+                      {cluster.condition("Evicted", true, "DeactivatedDueToRequeuingLimitExceeded", message),
+                       cluster.condition("Requeued", false, "DeactivatedDueToRequeuingLimitExceeded", message),
+                       cluster.condition("QuotaReserved", false, "PendingEvaluation", message)}}}}}));
+  const ExplainReply reply = cluster.ask();
+  REQUIRE(reply.tries);
+  CHECK(reply.tries->failed == 4);
+  CHECK(reply.tries->limit == 4);
+  CHECK(reply.tries->next_at.is_zero());
+  REQUIRE(!reply.because.empty());
+  CHECK(reply.because[0] == message + ".");
+  REQUIRE(reply.change.size() == 2);
+  CHECK(reply.change[0].starts_with("Correct first what delayed its pods"));
+  for (const ExplainedMoment& moment : reply.timeline) {
+    CHECK(moment.what.find("next attempt") == std::string::npos);
+    CHECK(!moment.what.starts_with("Waits"));
   }
 }
 

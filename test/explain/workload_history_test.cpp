@@ -84,6 +84,36 @@ void flap(WorkloadHistory& history, const Told& whose, int changes, const std::s
 
 }  // namespace
 
+TEST_CASE("history: no moment promises an attempt that a deactivated Workload does not get") {
+  for (const char* cause : {"Deactivated", "DeactivatedDueToRequeuingLimitExceeded"}) {
+    WorkloadHistory history;
+    Told told;
+    history.put(*told.object(), at(0));
+    told.status = {
+        {"admission", admission()},
+        {"conditions",
+         {condition("QuotaReserved", true, "QuotaReserved", 1), condition("Admitted", true, "Admitted", 1)}}};
+    history.put(*told.object(), at(1));
+    told.spec["active"] = false;
+    told.status["conditions"].push_back(condition("Evicted", true, cause, 9, "why"));
+    history.put(*told.object(), at(9));
+    told.status = {{"conditions",
+                    {condition("QuotaReserved", false, "PendingEvaluation", 10, "The workload is deactivated"),
+                     condition("Evicted", true, cause, 9, "why"), condition("Requeued", false, cause, 10, "why")}}};
+    history.put(*told.object(), at(10));
+    CHECK(lines(history, kWorkloadKey) ==
+          std::vector<std::string>{"0 Workload created: w", "1 Quota reserved in ClusterQueue cq", "1 Admitted on spot",
+                                   std::string("9 Evicted (") + cause + "): why", "9 Deactivated"});
+    // What a user activates again waits again.
+    told.spec["active"] = true;
+    told.status["conditions"] = {condition("QuotaReserved", false, "WaitingForQuota", 20, "full"),
+                                 condition("Requeued", true, "Reactivated", 20)};
+    history.put(*told.object(), at(20));
+    const std::vector<std::string> after = lines(history, kWorkloadKey);
+    CHECK(std::count(after.begin(), after.end(), "20 Waits (WaitingForQuota): full") == 1);
+  }
+}
+
 TEST_CASE("history: the life of a Workload, moment by moment") {
   WorkloadHistory history;
   Told told;
