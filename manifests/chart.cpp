@@ -35,6 +35,7 @@ ManifestOptions options_of(const Mode& mode, bool groups) {
   options.rights.external_jobsets = mode.external;
   options.rights.group_scheduling = groups;
   options.rights.patches_jobset_definition = false;
+  options.rights.reads_events = false;
   // The templates leave out what belongs to integrations that are not enabled.
   for (const KindDescriptionPtr& kind : described_kinds()) {
     options.registration.frameworks.insert(kind->framework);

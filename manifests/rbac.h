@@ -38,7 +38,7 @@ struct RightsOptions {
   // Fair sharing: Cohorts show their share.
   bool writes_cohorts = false;
   // An eviction says why pods were late (waitForPodsReady, podReasons): Events are listed for it.
-  bool reads_events = false;
+  bool reads_events = true;
   // The visibility API is aggregated: muster keeps the CA bundle of its APIServices, and reads by which certificate the
   // API server is to be known.
   bool aggregated_visibility = false;

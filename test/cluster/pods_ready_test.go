@@ -136,6 +136,10 @@ func lateWorkload(t *testing.T, cluster *harness.Cluster, queues harness.Queues)
 	evicted := cluster.WaitForWorkload(t, queues.Namespace, "train", "is evicted and has given its quota back",
 		harness.HasCondition("Evicted", "True", "PodsReadyTimeout"), harness.HasCondition("Requeued", "False", "PodsReadyTimeout"),
 		harness.Released, tries(1))
+	if why := fmt.Sprint(harness.ConditionOf(evicted, "Evicted")["message"]); !strings.Contains(why, "cannot be scheduled (Unschedulable)") {
+		t.Errorf("the eviction does not say why the pods were late: %q", why)
+	}
+	cluster.WaitForEvent(t, queues.Namespace, "train", "PodsNotReady", "cannot be scheduled (Unschedulable)")
 	if count := evictions(evicted, "PodsReadyTimeout", "WaitForStart"); count != 1 {
 		t.Errorf("its evictions are counted as %v", evicted.Object["status"])
 	}

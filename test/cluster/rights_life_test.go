@@ -60,6 +60,8 @@ func (m rightsMode) check(t *testing.T) {
 	if !m.native {
 		cluster.InstallForeignJobSet(t)
 	}
+	// The right to list Events is used when pods are late: TestPodsThatAreNotReadyInTime.
+	m.flags = append(m.flags, "--no-pod-reasons")
 	config := writeFile(t, "config.yaml", m.config())
 	rights := harness.ApplyRights(t, cluster, config, m.flags...)
 	requests := cluster.Requests(t, accountToken(t, cluster, "muster-system", "muster"))

@@ -198,9 +198,9 @@ TEST_CASE("each mode has fewer rights than the one that is found out at start") 
   RightsOptions shares = external();
   shares.writes_cohorts = true;
   CHECK(minus(rights_of(shares), rights_of(external())) == Rights{"patch kueue.x-k8s.io/cohorts/status"});
-  RightsOptions reads;
-  reads.reads_events = true;
-  CHECK(minus(rights_of(reads), all) == Rights{"list /events"});
+  RightsOptions no_reasons;
+  no_reasons.reads_events = false;
+  CHECK(minus(all, rights_of(no_reasons)) == Rights{"list /events"});
 }
 
 TEST_CASE("in its own namespace muster keeps its certificate and its Lease") {
@@ -268,9 +268,9 @@ TEST_CASE("the configuration decides which rights muster needs") {
   CHECK_FALSE(rights(kueue + own + "jobSetController: external\n").native_jobsets);
   CHECK_FALSE(rights(kueue + own + "groupScheduling: false\n").group_scheduling);
   CHECK_FALSE(rights(kueue + own + "patchJobSetDefinition: false\n").patches_jobset_definition);
-  CHECK_FALSE(usual.reads_events);
-  CHECK(rights(kueue + "waitForPodsReady: {timeout: 5m}\n").reads_events);
-  CHECK_FALSE(rights(kueue + "waitForPodsReady: {timeout: 5m}\n" + own + "podReasons: false\n").reads_events);
+  CHECK(usual.reads_events);
+  CHECK_FALSE(rights(kueue + "featureGates: {DisableWaitForPodsReady: true}\n").reads_events);
+  CHECK_FALSE(rights(kueue + own + "podReasons: false\n").reads_events);
   CHECK_FALSE(usual.aggregated_visibility);
   CHECK(rights(kueue + own + "aggregatedVisibility: true\n").aggregated_visibility);
   CHECK_FALSE(usual.keeps_policy);

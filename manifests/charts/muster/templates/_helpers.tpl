@@ -123,8 +123,7 @@
 
 {{/* "true" where jobs are evicted whose pods are not ready in time. */}}
 {{- define "muster.awaitsPods" -}}
-{{- $kueue := .Values.configuration.kueue -}}
-{{- if and (hasKey $kueue "waitForPodsReady") (dig "waitForPodsReady" "enable" true $kueue) (not (dig "featureGates" "DisableWaitForPodsReady" false $kueue)) -}}true{{- end -}}
+{{- if not (dig "featureGates" "DisableWaitForPodsReady" false .Values.configuration.kueue) -}}true{{- end -}}
 {{- end }}
 
 {{/* "true" where an integration of another kind than Jobs and JobSets is enabled. */}}
