@@ -320,7 +320,10 @@ std::string sentence_of(const PodReason& reason) {
   sentence += words_of(reason.problem);
   sentence += " (" + reason.token + ")";
   std::string said = reason.container;
-  if (!reason.text.empty()) said += (said.empty() ? "" : ": ") + reason.text;
+  // Whoever continues the sentence has the full stop; what was cut keeps its dots.
+  std::string text = reason.text;
+  if (text.ends_with('.') && !text.ends_with("..")) text.pop_back();
+  if (!text.empty()) said += (said.empty() ? "" : ": ") + text;
   return said.empty() ? sentence : sentence + ": " + said;
 }
 

@@ -158,9 +158,10 @@ Result<ExplainFormat> parse_explain_format(std::string_view text) {
 }  // namespace
 
 void add_explain(CLI::App& app, ExplainOptions& options) {
-  CLI::App& explain = *app.add_subcommand("explain",
-                                          "Say why a job does not run. Exit code 0: answered; 1: no such object, or no "
-                                          "answer; 2: wrong command line");
+  CLI::App& explain = *app.add_subcommand(
+      "explain",
+      "Say why a job does not run, or why its pods are late. Exit code 0: answered; 1: no such object, or no "
+      "answer; 2: wrong command line");
   explain
       .add_option("object", options.object,
                   "job NAME, jobset NAME or workload NAME, also as job/NAME; a bare NAME is of a job, a JobSet or a "

@@ -60,7 +60,7 @@ TEST_CASE("pod reason: each status of a pod has one reason, with the words of th
   const json running = {{"running", {{"startedAt", "2026-01-01T12:00:00Z"}}}};
   const std::vector<Row> rows = {
       {"no node fits", unscheduled("Unschedulable", "0/4 nodes are available: 4 Insufficient cpu."), json::object(),
-       "Pod p cannot be scheduled (Unschedulable): 0/4 nodes are available: 4 Insufficient cpu."},
+       "Pod p cannot be scheduled (Unschedulable): 0/4 nodes are available: 4 Insufficient cpu"},
       {"gates", unscheduled("SchedulingGated", "Scheduling is blocked due to non-empty scheduling gates"),
        json::object(),
        "Pod p cannot be scheduled before the scheduling gates are removed (SchedulingGated): Scheduling is blocked due "
