@@ -9,16 +9,10 @@
 #include "scheduler/partial_admission.h"
 #include "scheduler/preemption/fair_sharing.h"
 #include "scheduler/reservation.h"
+#include "scheduler/workload_order.h"
 
 namespace muster::scheduler {
 namespace {
-
-// The cycle in which a Workload was first blocked by the pods of another one; later cycles come later.
-uint64_t held_up_in(const WorkloadState& workload) {
-  const LastAttempt* refusal = workload.waiting().refusal.get();
-  const bool held_up = refusal != nullptr && refusal->outcome == AttemptResult::kAwaitingReady;
-  return held_up ? refusal->cycle : std::numeric_limits<uint64_t>::max();
-}
 
 // A request of zero needs no quota, also where the queue borrows.
 Amounts usage_to_evict_for(const Placement& placement) {
@@ -109,12 +103,7 @@ void Cycle::process_in_order() {
   std::vector<CycleEntry*> order;
   for (CycleEntry& entry : entries_) order.push_back(&entry);
   std::stable_sort(order.begin(), order.end(), [](const CycleEntry* a, const CycleEntry* b) {
-    const WorkloadState &left = *a->workload, &right = *b->workload;
-    if (left.has_claim != right.has_claim) return left.has_claim;
-    if (held_up_in(left) != held_up_in(right)) return held_up_in(left) < held_up_in(right);
-    if (a->placement.level != b->placement.level) return a->placement.level < b->placement.level;
-    if (left.priority() != right.priority()) return left.priority() > right.priority();
-    return left.queued_since < right.queued_since;
+    return compare(head_terms(*a->workload, a->placement.level), head_terms(*b->workload, b->placement.level)).first;
   });
   for (CycleEntry* entry : order) process(*entry);
 }
@@ -127,7 +116,7 @@ void Cycle::process_fairly() {
     const QueueState& queue = *entry.workload->queue;
     const NodeId root = state_.ledger.root(queue.node);
     const bool alone = root == queue.node;
-    trees[{held_up_in(*entry.workload), alone, alone ? queue.name : state_.ledger.name(root)}].push_back(&entry);
+    trees[{blocked_in(*entry.workload), alone, alone ? queue.name : state_.ledger.name(root)}].push_back(&entry);
   }
   for (auto& [name, entries] : trees) {
     std::vector<Contender> contenders;

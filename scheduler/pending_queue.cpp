@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "scheduler/state.h"
+#include "scheduler/workload_order.h"
 
 namespace muster::scheduler {
 namespace {
@@ -240,8 +241,7 @@ std::vector<const WorkloadState*> PendingQueue::list() const {
 }
 
 bool PendingQueue::comes_before(const WorkloadState& a, const WorkloadState& b) const {
-  if ((&a == preferred_) != (&b == preferred_)) return &a == preferred_;
-  return queued_before(a, b);
+  return compare(queue_terms(a, &a == preferred_), queue_terms(b, &b == preferred_)).first;
 }
 
 PendingQueue::Ahead PendingQueue::ahead_of(const WorkloadState& workload, size_t most) const {

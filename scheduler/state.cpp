@@ -1,7 +1,9 @@
 #include "scheduler/state.h"
 
 #include <algorithm>
+
 #include <tuple>
+#include "scheduler/workload_order.h"
 
 namespace muster::scheduler {
 
@@ -65,13 +67,7 @@ void SimulatedRemoval::take(WorkloadState& workload) {
 }
 
 bool queued_before(const WorkloadState& a, const WorkloadState& b) {
-  // KEP-83: priority first. The time is that of creation or, as requeuingStrategy.timestamp says, of the last eviction
-  // (KEP-1282).
-  if (a.priority() != b.priority()) return a.priority() > b.priority();
-  // Sets distinguish Workloads by this order only, so its last key is unique.
-  const ObjectMeta &left = a.object->meta, &right = b.object->meta;
-  return std::tie(a.queued_since, left.uid, left.ns, left.name) <
-         std::tie(b.queued_since, right.uid, right.ns, right.name);
+  return compare(queue_terms(a), queue_terms(b)).first;
 }
 
 }  // namespace muster::scheduler

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "scheduler/reservation.h"
-#include "scheduler/workload_order.h"
 
 namespace muster::scheduler {
 
@@ -13,9 +12,21 @@ bool has_admission(const Workload& workload) {
   return workload.has_quota_reserved() && workload.status.admission;
 }
 
-Timestamp queued_since(const Workload& workload, const SchedulerSettings& settings) {
+namespace {
+
+OrderTime order_time_of(const Workload& workload, const SchedulerSettings& settings) {
   using Timestamps = RequeuingStrategy::Timestamp;
-  return order_timestamp(workload, settings.order_by_eviction ? Timestamps::kEviction : Timestamps::kCreation);
+  return order_time(workload, settings.order_by_eviction ? Timestamps::kEviction : Timestamps::kCreation);
+}
+
+}  // namespace
+
+Timestamp queued_since(const Workload& workload, const SchedulerSettings& settings) {
+  return order_time_of(workload, settings).at;
+}
+
+OrderTimeOf queued_since_of(const Workload& workload, const SchedulerSettings& settings) {
+  return order_time_of(workload, settings).of;
 }
 
 // Requeued=False has no end by time: the Workload's reconciler sets it to True (KEP-1282).

@@ -8,6 +8,7 @@
 #include "api/workload.h"
 #include "base/clock.h"
 #include "scheduler/state.h"
+#include "scheduler/workload_order.h"
 
 namespace muster::scheduler {
 
@@ -15,6 +16,8 @@ namespace muster::scheduler {
 bool has_admission(const Workload& workload);
 // Its order among Workloads of equal priority.
 Timestamp queued_since(const Workload& workload, const SchedulerSettings& settings);
+// Which time that is.
+OrderTimeOf queued_since_of(const Workload& workload, const SchedulerSettings& settings);
 // When it can compete again; the zero time: never, until its status changes. nullopt: now.
 std::optional<Timestamp> requeued_at(const Workload& workload, Timestamp now);
 // Whether QuotaReserved=False has a reason that comes from no evaluation.

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "api/requests.h"
+#include "scheduler/workload_order.h"
 
 namespace muster::scheduler {
 
@@ -79,13 +80,12 @@ const FairTournament::Level& FairTournament::level_below(const Player& player, N
 
 // The order of KEP-1714, after Workloads with a claim (preemption.h, kEvictionsBeforeClaim).
 bool FairTournament::better(const Player& a, const Player& b, NodeId cohort) const {
-  const WorkloadState &left = *a.contender.workload, &right = *b.contender.workload;
-  if (left.has_claim != right.has_claim) return left.has_claim;
-  const Level &mine = level_below(a, cohort), &other = level_below(b, cohort);
-  if (mine.borrows_requested != other.borrows_requested) return other.borrows_requested;
-  if (const int order = compare(mine.share, other.share); order != 0) return order < 0;
-  if (left.priority() != right.priority()) return left.priority() > right.priority();
-  return left.queued_since < right.queued_since;
+  const auto terms = [&](const Player& player) {
+    const WorkloadState& workload = *player.contender.workload;
+    const Level& level = level_below(player, cohort);
+    return FairTerms{workload.has_claim, level.borrows_requested, level.share, workload.rank, workload.queued_since};
+  };
+  return compare(terms(a), terms(b)).first;
 }
 
 // A knockout: each Cohort sends the best of its queues and child Cohorts up to its parent, which compares them by the

@@ -1,11 +1,11 @@
 #include "scheduler/views/listing.h"
 
 #include <algorithm>
-#include <tuple>
 #include <unordered_map>
 
 #include "scheduler/eligibility.h"
 #include "scheduler/state.h"
+#include "scheduler/workload_order.h"
 
 namespace muster::scheduler {
 namespace {
@@ -40,13 +40,12 @@ ListedQuota quota_of_cohort(const SchedulerState& state, NodeId node, QuotaId qu
 
 }  // namespace
 
-// The order of PendingQueue, for entries that live longer than the queue.
+// For entries that live longer than the queue.
 bool comes_before(const PendingEntry& a, const PendingEntry& b) {
-  if (a.preferred != b.preferred) return a.preferred;
-  if (a.priority != b.priority) return a.priority > b.priority;
-  const ObjectMeta &left = a.object->meta, &right = b.object->meta;
-  return std::tie(a.queued_since, left.uid, left.ns, left.name) <
-         std::tie(b.queued_since, right.uid, right.ns, right.name);
+  const auto terms = [](const PendingEntry& entry) {
+    return QueueTerms{entry.preferred, entry.priority, entry.queued_since, &entry.object->meta};
+  };
+  return compare(terms(a), terms(b)).first;
 }
 
 // By name, since the maps of the state are sorted. Workloads are copied as pointers and sorted by their reader, on
