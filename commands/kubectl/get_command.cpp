@@ -253,6 +253,8 @@ int tree(const GetOptions& options, std::ostream& out, std::ostream& err) {
   const auto queues = fetch_list(**reader, {.kind = ListKind::kClusterQueueList}, options.cluster.local);
   if (!queues) return stop(err, "tree", 1, queues.error().message);
   print_notes(*queues, err);
+  if (const std::string none = no_such_resource({cohorts->list, queues->list}, options.resource); !none.empty())
+    return stop(err, "tree", 1, none);
   out << tree_text(cohorts->list, queues->list, options.resource);
   return 0;
 }

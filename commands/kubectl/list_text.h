@@ -31,6 +31,8 @@ std::string list_text(const nlohmann::json& list, const ListStyle& style, Timest
 // Cohorts with their ClusterQueues below them, and what each has of every flavor and resource. `resource`: of this
 // one only; empty: of all.
 std::string tree_text(const nlohmann::json& cohorts, const nlohmann::json& cluster_queues, std::string_view resource);
+// That no list of `lists` has quota for the resource, with what there is; empty: one has.
+std::string no_such_resource(const std::vector<nlohmann::json>& lists, const std::string& resource);
 // Rows of `after` that are new or not as in `before`: what a watch prints. Rows are one Workload by their first
 // `key_columns` cells.
 std::vector<TableRow> changed_rows(const std::vector<TableRow>& before, const std::vector<TableRow>& after);

@@ -9,17 +9,26 @@
 #include "base/did_you_mean.h"
 #include "commands/kubectl/dry_run.h"
 #include "commands/kubectl/lists.h"
+#include "commands/kubectl/workload_names.h"
 #include "commands/terminal/cli_choice.h"
+#include "jobs/naming/named_kind.h"
 
 namespace muster::commands {
 namespace {
 
 using nlohmann::json;
 
+// Of "job", "rayjob": a kind whose objects have Workloads; nullptr: none.
+const ResourceType* job_type(std::string_view word) {
+  const auto kind = jobs::find_named_kind(word);
+  return kind && kind->job != nullptr && kind->known != jobs::NamedKind::Known::kNone ? kind->type : nullptr;
+}
+
 Result<std::string> parse_stoppable(std::string_view text) {
-  if (stoppable_type(text) != nullptr) return std::string(text);
+  if (stoppable_type(text) != nullptr || job_type(text) != nullptr) return std::string(text);
   static const std::vector<std::string> kKnown = {"clusterqueue", "localqueue", "workload"};
-  return fail("\"" + std::string(text) + "\" cannot be stopped; clusterqueue, localqueue and workload can" +
+  return fail("\"" + std::string(text) +
+              "\" cannot be stopped; clusterqueue, localqueue, workload and a kind of job can" +
               did_you_mean(text, kKnown));
 }
 
@@ -30,7 +39,8 @@ std::string display(const ResourceType& type, const std::string& name) {
 }
 
 void add_stop_flags(CLI::App& command, StopOptions& options, bool stops) {
-  add_choice(command, "kind", options.kind, parse_stoppable, "clusterqueue, localqueue or workload")
+  add_choice(command, "kind", options.kind, parse_stoppable,
+             "clusterqueue, localqueue or workload; or the kind of a job, as job: its Workload is meant")
       ->required()
       ->type_name("")
       ->option_text("KIND");
@@ -62,10 +72,60 @@ void print_evicted(MusterReader& reader, const StopOptions& options, const Resou
   for (const std::string& workload : evicted) out << "    " << workload << "\n";
 }
 
+// What one name of the command line names, and the answer to the write about it.
+struct Changed {
+  std::string name;  // of the queue or Workload
+  kube::KubeApi::Answer answer;
+};
+
+class Change {
+ public:
+  Change(MusterReader& reader, const StopOptions& options, bool stops)
+      : api_(reader.api()),
+        job_(stoppable_type(options.kind) == nullptr ? job_type(options.kind) : nullptr),
+        type_(job_ == nullptr ? *stoppable_type(options.kind) : kWorkloads),
+        ns_(type_.namespaced ? reader.ns() : ""),
+        patch_(stops ? stop_patch(type_, options.keep_running) : resume_patch(type_)),
+        dry_run_(dry_run_of(options.dry_run)) {}
+
+  const ResourceType& type() const { return type_; }
+
+  // A Workload can be named by its job.
+  Result<Changed> run(const std::string& name) {
+    if (job_ == nullptr) {
+      auto answer = write(name);
+      const bool is_missing = !answer && answer.error().code == 404 && &type_ == &kWorkloads;
+      if (!is_missing) return Changed{name, std::move(answer)};
+      const auto owned = find_workload_name(api_, ns_, name, nullptr);
+      if (!owned) return Changed{name, std::move(answer)};
+      return Changed{*owned, write(*owned)};
+    }
+    const auto owned = find_workload_name(api_, ns_, name, job_);
+    if (!owned) return fail(owned.error().message);
+    return Changed{*owned, write(*owned)};
+  }
+
+ private:
+  // A dry run on this machine at least reads the object: a missing name is an error.
+  kube::KubeApi::Answer write(const std::string& name) {
+    const kube::Resource resource = kube::resource_of(type_);
+    if (dry_run_ == DryRun::kClient) return api_.get(resource, ns_, name);
+    return api_.patch_merge(resource, ns_, name, patch_,
+                            {.field_manager = "kubectl-muster", .dry_run = dry_run_ == DryRun::kServer});
+  }
+
+  kube::KubeApi& api_;
+  const ResourceType* job_;  // the kind of job that names Workloads
+  const ResourceType& type_;
+  const std::string ns_;
+  const json patch_;
+  const DryRun dry_run_;
+};
+
 int change(const StopOptions& options, bool stops, std::ostream& out, std::ostream& err) {
   const std::string command = stops ? "muster stop: " : "muster resume: ";
-  const ResourceType& type = *stoppable_type(options.kind);
-  if (options.keep_running && type.plural == kWorkloads.plural) {
+  const bool is_queue = stoppable_type(options.kind) != nullptr && stoppable_type(options.kind) != &kWorkloads;
+  if (options.keep_running && !is_queue) {
     err << command << "--keep-already-running is for queues: a workload that is stopped is evicted\n";
     return 2;
   }
@@ -75,25 +135,19 @@ int change(const StopOptions& options, bool stops, std::ostream& out, std::ostre
     return 1;
   }
   const DryRun dry_run = dry_run_of(options.dry_run);
-  const json patch = stops ? stop_patch(type, options.keep_running) : resume_patch(type);
-  const std::string ns = type.namespaced ? (*reader)->ns() : "";
+  Change changes(**reader, options, stops);
   int code = 0;
   for (const std::string& name : options.names) {
-    kube::KubeApi& api = (*reader)->api();
-    const kube::Resource resource = kube::resource_of(type);
-    // A dry run on this machine at least reads the object: a missing name is an error.
-    const auto answer =
-        dry_run == DryRun::kClient
-            ? api.get(resource, ns, name)
-            : api.patch_merge(resource, ns, name, patch,
-                              {.field_manager = "kubectl-muster", .dry_run = dry_run == DryRun::kServer});
-    if (!answer) {
-      err << command << answer.error().message << "\n";
+    const auto changed = changes.run(name);
+    if (!changed || !changed->answer) {
+      err << command << (changed ? changed->answer.error().message : changed.error().message) << "\n";
       code = 1;
       continue;
     }
-    out << display(type, name) << (stops ? " stopped" : " resumed") << suffix_of(dry_run) << "\n";
-    if (stops && dry_run != DryRun::kNone && !options.keep_running) print_evicted(**reader, options, type, name, out);
+    out << display(changes.type(), changed->name) << (stops ? " stopped" : " resumed") << suffix_of(dry_run)
+        << (changed->name == name ? "" : " (of " + name + ")") << "\n";
+    if (stops && dry_run != DryRun::kNone && !options.keep_running)
+      print_evicted(**reader, options, changes.type(), changed->name, out);
   }
   return code;
 }
@@ -144,14 +198,13 @@ void add_stop(CLI::App& app, StopOptions& options) {
   command.footer(
       "Examples:\n  kubectl muster stop clusterqueue research --dry-run\n"
       "  kubectl muster stop localqueue team --keep-already-running\n"
-      "  kubectl muster stop workload job-train-1a2b3");
+      "  kubectl muster stop workload job-train-1a2b3\n  kubectl muster stop job train");
 }
 
 void add_resume(CLI::App& app, StopOptions& options) {
   CLI::App& command = *app.add_subcommand("resume", "Let a queue admit again, or activate a Workload again");
   add_stop_flags(command, options, false);
-  command.footer(
-      "Examples:\n  kubectl muster resume clusterqueue research\n  kubectl muster resume workload job-train-1a2b3");
+  command.footer("Examples:\n  kubectl muster resume clusterqueue research\n  kubectl muster resume job train");
 }
 
 int stop_queue(const StopOptions& options, std::ostream& out, std::ostream& err) {

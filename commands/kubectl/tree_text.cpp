@@ -5,7 +5,9 @@
 #include <set>
 
 #include "api/codec/json.h"
+#include "api/meta/names.h"
 #include "api/meta/readable_quantity.h"
+#include "base/did_you_mean.h"
 #include "commands/kubectl/list_text.h"
 
 namespace muster::commands {
@@ -75,6 +77,19 @@ class Tree {
 };
 
 }  // namespace
+
+std::string no_such_resource(const std::vector<json>& lists, const std::string& resource) {
+  std::set<std::string> names;
+  for (const json& list : lists) {
+    for (const json& item : array_at(list, {"items"})) {
+      for (const json& quota : array_at(item, {"quotas"})) names.emplace(string_at(quota, {"resource"}));
+    }
+  }
+  if (resource.empty() || names.contains(resource)) return "";
+  const std::vector<std::string> known(names.begin(), names.end());
+  return "no ClusterQueue or Cohort has quota for \"" + resource + "\"; there is quota for " +
+         (known.empty() ? "nothing" : join(known, ", ")) + did_you_mean(resource, known);
+}
 
 std::string tree_text(const json& cohorts, const json& cluster_queues, std::string_view resource) {
   return Tree(cohorts, cluster_queues, resource).text();

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <tuple>
 #include <vector>
 
+#include "api/meta/names.h"
 #include "api/requests.h"
 #include "api/workload_conditions.h"
+#include "base/did_you_mean.h"
 #include "explain/lists/workload_list.h"
 #include "explain/lists/workload_state.h"
 
@@ -56,6 +59,14 @@ bool has_resource(const scheduler::ListedClusterQueue& queue, const std::string&
   return std::any_of(queue.quotas.begin(), queue.quotas.end(), [&](const scheduler::ListedQuota& quota) {
     return quota.resource == resource && (!borrowed || quota.borrowed > 0);
   });
+}
+
+// "cpu and nvidia.com/gpu", and which of them the user means.
+std::string resources_of(const scheduler::ListedClusterQueue& queue, const std::string& meant) {
+  std::set<std::string> names;
+  for (const scheduler::ListedQuota& quota : queue.quotas) names.insert(quota.resource);
+  const std::vector<std::string> known(names.begin(), names.end());
+  return known.empty() ? "no quota at all" : join(known, ", ") + did_you_mean(meant, known);
 }
 
 void add_holders(const QueueSnapshot& snapshot, uint32_t queue, const std::string& resource, bool other,
@@ -121,7 +132,8 @@ Result<json> holder_list(const QueueSnapshot& snapshot, const HolderQuestion& qu
   if (!asked) return fail(asked.error().message);
   const scheduler::ListedClusterQueue& queue = snapshot.cluster_queues()[*asked];
   if (!has_resource(queue, question.resource, false))
-    return fail("ClusterQueue " + queue.object->meta.name + " has no quota for " + question.resource);
+    return fail("ClusterQueue " + queue.object->meta.name + " has no quota for " + question.resource + "; it has " +
+                resources_of(queue, question.resource));
   std::map<std::string, bool> known;
   json items = json::array();
   int64_t hidden = 0, hidden_amount = 0;

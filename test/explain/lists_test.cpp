@@ -296,7 +296,7 @@ TEST_CASE("lists: holders of a resource, also those who borrowed, named to those
 
   const auto nobody = [](const std::string&) { return false; };
   CHECK(explain::holder_list(snapshot, {.resource = "gpu", .cluster_queue = "cq"}, nobody).error().message ==
-        "ClusterQueue cq has no quota for gpu");
+        "ClusterQueue cq has no quota for gpu; it has cpu; did you mean \"cpu\"?");
   CHECK_FALSE(explain::holder_list(snapshot, {.resource = "cpu", .cluster_queue = "none"}, nobody).ok());
   CHECK_FALSE(explain::holder_list(snapshot, {.resource = "cpu", .ns = "team-a", .local_queue = "none"}, nobody).ok());
 }

@@ -114,6 +114,16 @@ TEST_CASE("list text: the tree has Cohorts above their ClusterQueues, and loses 
   CHECK(tree_text(cohorts, cluster_queues(), "memory").find("spot") == std::string::npos);
 }
 
+TEST_CASE("list text: a resource without quota is refused with the one that is meant") {
+  const json list = {{"items", {{{"quotas", {{{"resource", "nvidia.com/gpu"}}, {{"resource", "cpu"}}}}}}}};
+  CHECK(no_such_resource({list}, "cpu").empty());
+  CHECK(no_such_resource({list}, "").empty());
+  CHECK(no_such_resource({list}, "gpu") ==
+        "no ClusterQueue or Cohort has quota for \"gpu\"; there is quota for cpu, nvidia.com/gpu; did you mean "
+        "\"nvidia.com/gpu\"?");
+  CHECK(no_such_resource({}, "cpu").find("there is quota for nothing") != std::string::npos);
+}
+
 TEST_CASE("list text: who holds a resource, and how much is hidden") {
   const json held = {{"namespace", "team-a"},
                      {"name", "w"},
