@@ -6,9 +6,7 @@
 #include <set>
 
 #include "api/codec/json.h"
-#include "api/kinds/kind_description.h"
 #include "api/meta/object_meta.h"
-#include "api/meta/resource_type.h"
 
 namespace muster {
 namespace {
@@ -110,11 +108,100 @@ ExplainedAction read_action(const json& object) {
           .command = std::string(string_at(object, {"command"}))};
 }
 
+json to_json(const ExplainedTerms& terms) {
+  json made = {{"position", terms.position},
+               {"namespace", terms.ns},
+               {"name", terms.name},
+               {"clusterQueue", terms.cluster_queue},
+               {"sticky", terms.sticky},
+               {"priority", terms.priority},
+               {"priorityClass", terms.priority_class},
+               {"time", time_to_json(terms.time)},
+               {"timeOf", terms.time_of},
+               {"decidedBy", terms.decided_by}};
+  if (terms.itself) made["itself"] = true;
+  return made;
+}
+
+json head_to_json(const ExplainedTerms& terms) {
+  json made = to_json(terms);
+  made["claim"] = terms.claim;
+  made["blocked"] = terms.blocked;
+  if (terms.level) made["level"] = *terms.level;
+  made["borrows"] = terms.borrows;
+  made["share"] = terms.share;
+  made["weight"] = terms.weight;
+  return made;
+}
+
+double number_at(const json& object, std::initializer_list<std::string_view> path, double otherwise) {
+  const json* found = find_path(object, path);
+  return found != nullptr && found->is_number() ? found->get<double>() : otherwise;
+}
+
+ExplainedTerms read_terms(const json& object) {
+  ExplainedTerms terms{.position = int_at(object, {"position"}).value_or(0),
+                       .ns = std::string(string_at(object, {"namespace"})),
+                       .name = std::string(string_at(object, {"name"})),
+                       .cluster_queue = std::string(string_at(object, {"clusterQueue"})),
+                       .itself = bool_at(object, {"itself"}),
+                       .sticky = bool_at(object, {"sticky"}),
+                       .priority = int32_at(object, {"priority"}),
+                       .priority_class = std::string(string_at(object, {"priorityClass"})),
+                       .time = time_at(object, {"time"}),
+                       .time_of = std::string(string_at(object, {"timeOf"})),
+                       .decided_by = std::string(string_at(object, {"decidedBy"}))};
+  terms.claim = bool_at(object, {"claim"});
+  terms.blocked = bool_at(object, {"blocked"});
+  terms.level = int_at(object, {"level"});
+  terms.borrows = bool_at(object, {"borrows"});
+  terms.share = number_at(object, {"share"}, 0);
+  terms.weight = number_at(object, {"weight"}, 1);
+  return terms;
+}
+
 template <class Items, class ToJson>
 json to_array(const Items& items, ToJson convert) {
   json list = json::array();
   for (const auto& item : items) list.push_back(convert(item));
   return list;
+}
+
+json to_json(const ExplainedOrder& order) {
+  json made = {{"clusterQueue", order.cluster_queue},
+               {"position", order.position},
+               {"pending", order.pending},
+               {"fairSharing", order.fair},
+               {"headsLeftOut", order.heads_left_out}};
+  made["ahead"] = to_array(order.ahead, [](const ExplainedOrder::Ahead& ahead) {
+    return json{{"term", ahead.term}, {"count", ahead.count}};
+  });
+  made["queue"] = to_array(order.queue, [](const ExplainedTerms& terms) { return to_json(terms); });
+  made["heads"] = to_array(order.heads, [](const ExplainedTerms& terms) { return head_to_json(terms); });
+  return made;
+}
+
+ExplainedOrder read_order(const json& object) {
+  ExplainedOrder order{.cluster_queue = std::string(string_at(object, {"clusterQueue"})),
+                       .position = int_at(object, {"position"}).value_or(0),
+                       .pending = int_at(object, {"pending"}).value_or(0),
+                       .ahead = {},
+                       .fair = bool_at(object, {"fairSharing"}),
+                       .queue = {},
+                       .heads = {},
+                       .heads_left_out = int_at(object, {"headsLeftOut"}).value_or(0)};
+  for (const json& ahead : array_at(object, {"ahead"}))
+    order.ahead.push_back({std::string(string_at(ahead, {"term"})), int_at(ahead, {"count"}).value_or(0)});
+  for (const json& terms : array_at(object, {"queue"})) order.queue.push_back(read_terms(terms));
+  for (const json& terms : array_at(object, {"heads"})) order.heads.push_back(read_terms(terms));
+  return order;
+}
+
+template <class Order, class Visit>
+void for_each_terms(Order& order, Visit visit) {
+  if (!order) return;
+  for (auto& terms : order->queue) visit(terms);
+  for (auto& terms : order->heads) visit(terms);
 }
 
 }  // namespace
@@ -193,6 +280,7 @@ json to_json(const ExplainReply& explained) {
   made["timeline"] = to_array(explained.timeline, [](const ExplainedMoment& moment) { return to_json(moment); });
   if (explained.tries) made["tries"] = to_json(*explained.tries);
   if (!explained.alarm.empty()) made["alarm"] = explained.alarm;
+  if (explained.order) made["order"] = to_json(*explained.order);
   return made;
 }
 
@@ -219,6 +307,7 @@ Result<ExplainReply> read_explained(const json& object) {
   for (const json& row : array_at(object, {"flavors"})) read.flavors.push_back(read_flavor(row));
   for (const json& others : array_at(object, {"others"})) read.others.push_back(read_others(others));
   for (const json& moment : array_at(object, {"timeline"})) read.timeline.push_back(read_moment(moment));
+  if (find_path(object, {"order"}) != nullptr) read.order = read_order(object_at(object, {"order"}));
   if (find_path(object, {"tries"}) != nullptr) read.tries = read_tries(object_at(object, {"tries"}));
   return read;
 }
@@ -231,6 +320,9 @@ std::vector<std::string> namespaces_named(const ExplainReply& explained) {
   for (const ExplainedMoment& moment : explained.timeline) {
     if (moment.by) namespaces.insert(moment.by->ns);
   }
+  for_each_terms(explained.order, [&](const ExplainedTerms& terms) {
+    if (!terms.itself && !terms.ns.empty()) namespaces.insert(terms.ns);
+  });
   return {namespaces.begin(), namespaces.end()};
 }
 
@@ -253,6 +345,11 @@ void hide_names(ExplainReply& explained, const std::function<bool(const std::str
   for (ExplainedMoment& moment : explained.timeline) {
     if (moment.by && hidden.contains(moment.by->ns)) moment.by.reset();
   }
+  // Positions and numbers stay: they are the answer.
+  for_each_terms(explained.order, [&](ExplainedTerms& terms) {
+    if (terms.itself || !hidden.contains(terms.ns)) return;
+    for (std::string* name : {&terms.ns, &terms.name, &terms.cluster_queue, &terms.priority_class}) name->clear();
+  });
 }
 
 void hide_suggestions(ExplainReply& explained, const std::function<bool(const ResourceType& type)>& may_list) {
@@ -264,16 +361,6 @@ void hide_suggestions(ExplainReply& explained, const std::function<bool(const Re
     if (!may->second) std::erase(explained.change, action.sentence());
     return !may->second;
   });
-}
-
-const ResourceType* explainable_type(std::string_view word) {
-  if (word == "job" || word == "jobs") return &kJobs;
-  if (word == "jobset" || word == "jobsets") return &kJobSets;
-  if (word == "workload" || word == "workloads") return &kWorkloads;
-  for (const KindDescriptionPtr& kind : described_kinds()) {
-    if (word == kind->kind || word == kind->plural || word == kind->singular()) return &kind->type();
-  }
-  return nullptr;
 }
 
 }  // namespace muster

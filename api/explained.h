@@ -15,7 +15,6 @@
 #include <string_view>
 #include <vector>
 
-#include "api/meta/resource_type.h"
 #include "api/meta/time.h"
 #include "base/result.h"
 
@@ -96,6 +95,50 @@ struct ExplainedMoment {
   bool operator==(const ExplainedMoment&) const = default;
 };
 
+// The terms by which the scheduler orders pending Workloads.
+struct ExplainedTerms {
+  int64_t position = 0;                       // in the ClusterQueue's queue, from 1
+  std::string ns{}, name{}, cluster_queue{};  // empty where the reader may not know them
+  bool itself = false;                        // the Workload of the question
+  bool sticky = false;                        // its preemptions are in progress: it comes first
+  int32_t priority = 0;
+  std::string priority_class{};  // empty: none, or the reader may not know it
+  Timestamp time{};
+  std::string time_of{};  // "creation", "eviction" or "preemption"
+  // The first term in which it differs from the Workload of the question, or a head from the head of that one's queue:
+  // "sticky", "claim", "blocked", "level", "borrowing", "share", "priority", "time" or "uid". Empty: none.
+  std::string decided_by{};
+
+  // Of the first Workload of a ClusterQueue, which each cycle compares with those of the other ClusterQueues.
+  bool claim = false;              // it evicted the same Workload again and again
+  bool blocked = false;            // an earlier cycle blocked it until other pods are ready
+  std::optional<int64_t> level{};  // of the nearest quota that it needs: 0 for the queue's own; nullopt: there is none
+  bool borrows = false;            // fair sharing: it borrows after its admission
+  double share = 0;                // fair sharing: what its queue borrows then, per mille of the Cohort, unweighted
+  double weight = 1;
+
+  bool operator==(const ExplainedTerms&) const = default;
+};
+
+// The place of a pending Workload.
+struct ExplainedOrder {
+  std::string cluster_queue;
+  int64_t position = 0, pending = 0;  // from 1, of so many
+  struct Ahead {
+    std::string term;  // as decided_by
+    int64_t count = 0;
+
+    bool operator==(const Ahead&) const = default;
+  };
+  std::vector<Ahead> ahead{};         // how many are ahead by each term, the strongest term first
+  bool fair = false;                  // fair sharing between the ClusterQueues of a Cohort
+  std::vector<ExplainedTerms> queue;  // the first ones, and those around it, in the order of the queue
+  std::vector<ExplainedTerms> heads;  // the first Workloads of the ClusterQueues of its tree of Cohorts, in order
+  int64_t heads_left_out = 0;         // beyond these
+
+  bool operator==(const ExplainedOrder&) const = default;
+};
+
 struct ExplainReply {
   std::string kind, ns, name;  // of the object that was asked about
   bool found = true;           // there is such an object
@@ -112,6 +155,7 @@ struct ExplainReply {
   std::vector<ExplainedAction> actions;  // what a person can do
   std::vector<std::string> change;       // both as sentences, for readers that know no others; and what is neither
   std::optional<ExplainedTries> tries;
+  std::optional<ExplainedOrder> order;    // of a pending Workload in an existing ClusterQueue
   std::vector<ExplainedMoment> timeline;  // earliest first
   std::vector<std::string> notes;         // what the answer does not know
 
@@ -142,8 +186,5 @@ void hide_names(ExplainReply& explained, const std::function<bool(const std::str
 
 // Takes out what suggests an object of a kind that `may_list` refuses; it is asked once for each kind.
 void hide_suggestions(ExplainReply& explained, const std::function<bool(const ResourceType& type)>& may_list);
-
-// Of "job", "jobs", "jobset", ...; nullptr when muster explains no such thing.
-const ResourceType* explainable_type(std::string_view singular_or_plural);
 
 }  // namespace muster

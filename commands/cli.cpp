@@ -108,6 +108,7 @@ struct CommandLine {
     add_manifests(app, manifests_options);
     add_explain(app, explain_options);
     add_history(app, history_options);
+    add_priority(app, priority_options);
     add_get(app, get_options);
     add_top(app, top_options);
     add_tree(app, tree_options);
@@ -144,7 +145,7 @@ struct CommandLine {
   ReviewOptions review_options;
   SimulateOptions simulate_options;
   ManifestsOptions manifests_options;
-  ExplainOptions explain_options, history_options;
+  ExplainOptions explain_options, history_options, priority_options;
   DashboardOptions dashboard_options;
   GetOptions get_options, top_options, tree_options, who_options;
   StopOptions stop_options, resume_options;
@@ -223,6 +224,7 @@ std::optional<int> run_for_people(const CommandLine& line, const ReviewStreams& 
   const CLI::App& app = line.app;
   if (app.got_subcommand("explain")) return explain(line.explain_options, streams.out, streams.err);
   if (app.got_subcommand("history")) return history(line.history_options, streams.out, streams.err);
+  if (app.got_subcommand("priority")) return priority(line.priority_options, streams.out, streams.err);
   if (app.got_subcommand("get")) return get(line.get_options, streams.out, streams.err);
   if (app.got_subcommand("top")) return top(line.top_options, streams.out, streams.err);
   if (app.got_subcommand("tree")) return tree(line.tree_options, streams.out, streams.err);
@@ -246,7 +248,7 @@ constexpr const char* kCompleteCommand = "__complete";
 int run_command_line(const std::vector<std::string>& arguments, ReviewStreams streams) {
   CommandLine line;
   if (!arguments.empty() && arguments.front() == kCompleteCommand) {
-    streams.out << complete(line.app, {arguments.begin() + 1, arguments.end()}, names_from_cluster);
+    streams.out << complete(line.app, {arguments.begin() + 1, arguments.end()}, names_from_cluster());
     return 0;
   }
   CLI::App& app = line.app;

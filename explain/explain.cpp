@@ -8,6 +8,7 @@
 #include "explain/explain_context.h"
 #include "jobs/job_kind.h"
 #include "jobs/management.h"
+#include "jobs/naming/named_kind.h"
 #include "jobs/prebuilt_workload.h"
 #include "reconcilers/job/job_workload_make.h"
 #include "reconcilers/job/job_workload_owner.h"
@@ -17,23 +18,6 @@
 
 namespace muster::explain {
 namespace {
-
-void say_not_found(const ExplainContext& context, const ObjectKey& key, ExplainReply& reply) {
-  reply.found = false;
-  if (context.state.find(kNamespaces, "", key.ns) == nullptr) {
-    reply.say("NotFound", "Namespace not found: " + key.ns + ".");
-    add_remedies(Cause::kNamespaceNotFound, {}, reply);
-    return;
-  }
-  reply.say("NotFound", "There is no " + reply.subject() + ".");
-  add_remedies(Cause::kNotFound, {{"kind", std::string(key.type->kind)}}, reply);
-}
-
-void say_not_queued(const jobs::JobKind& kind, ExplainReply& reply) {
-  reply.say("KindNotQueued", "muster does not queue " + reply.kind + "s here: integrations.frameworks lacks " +
-                                 std::string(kind.framework) + ". They run without quota.");
-  add_remedies(Cause::kIntegrationOff, {{"framework", std::string(kind.framework)}}, reply);
-}
 
 void start_outside(const jobs::QueuedJob& job, ExplainReply& reply) {
   add_remedies(Cause::kStartOutside, words_of(job.type(), job.meta().name), reply);
@@ -98,18 +82,6 @@ const Workload* workload_of(const ExplainContext& context, const jobs::QueuedJob
   const auto best = std::max_element(owned.begin(), owned.end(),
                                      [&](const Workload* a, const Workload* b) { return rank(a) < rank(b); });
   return best == owned.end() ? nullptr : *best;
-}
-
-void explain_priority(const ExplainContext& known, const reconcilers::JobContext& context, ExplainReply& reply) {
-  const std::string name(context.job.priority_class());
-  const std::string which = name.empty() ? "the PriorityClass that its pods name" : "WorkloadPriorityClass " + name;
-  reply.say("PriorityClassMissing", reply.subject() + " is not queued yet: " + which + " does not exist.");
-  if (name.empty()) return add_remedies(Cause::kPodPriorityClassMissing, {}, reply);
-  Words words = words_of(context.job.type(), context.job.meta().name);
-  words.emplace("class", name);
-  if (std::string near = nearest_name(known, kWorkloadPriorityClasses, "", name); !near.empty())
-    words.emplace("meant", std::move(near));
-  add_remedies(Cause::kPriorityClassMissing, std::move(words), reply);
 }
 
 void explain_without_workload(const ExplainContext& context, const jobs::QueuedJob& job, ExplainReply& reply) {
@@ -224,6 +196,35 @@ std::string kubectl(const std::string& ns, const std::string& rest) {
   return "kubectl -n " + ns + " " + rest;
 }
 
+void say_not_found(const ExplainContext& context, const ObjectKey& key, ExplainReply& reply) {
+  reply.found = false;
+  if (context.state.find(kNamespaces, "", key.ns) == nullptr) {
+    reply.say("NotFound", "Namespace not found: " + key.ns + ".");
+    add_remedies(Cause::kNamespaceNotFound, {}, reply);
+    return;
+  }
+  reply.say("NotFound", "There is no " + reply.subject() + ".");
+  add_remedies(Cause::kNotFound, {{"kind", std::string(key.type->kind)}}, reply);
+}
+
+void say_not_queued(const jobs::JobKind& kind, ExplainReply& reply) {
+  reply.say("KindNotQueued", "muster does not queue " + reply.kind + "s here: integrations.frameworks lacks " +
+                                 std::string(kind.framework) + ". They run without quota.");
+  add_remedies(Cause::kIntegrationOff, {{"framework", std::string(kind.framework)}}, reply);
+}
+
+void explain_priority(const ExplainContext& known, const reconcilers::JobContext& context, ExplainReply& reply) {
+  const std::string name(context.job.priority_class());
+  const std::string which = name.empty() ? "the PriorityClass that its pods name" : "WorkloadPriorityClass " + name;
+  reply.say("PriorityClassMissing", reply.subject() + " is not queued yet: " + which + " does not exist.");
+  if (name.empty()) return add_remedies(Cause::kPodPriorityClassMissing, {}, reply);
+  Words words = words_of(context.job.type(), context.job.meta().name);
+  words.emplace("class", name);
+  if (std::string near = nearest_name(known, kWorkloadPriorityClasses, "", name); !near.empty())
+    words.emplace("meant", std::move(near));
+  add_remedies(Cause::kPriorityClassMissing, std::move(words), reply);
+}
+
 ExplainReply explain(const ObjectKey& key, const reconcilers::ReconcileContext& known, bool leads) {
   const ExplainContext context{known, leads};
   ExplainReply reply;
@@ -231,7 +232,17 @@ ExplainReply explain(const ObjectKey& key, const reconcilers::ReconcileContext& 
   reply.ns = key.ns;
   reply.name = key.name;
   reply.at = to_timestamp(known.now.wall);
-  if (key.type->plural == kWorkloads.plural) {
+  const jobs::JobKind* kind = jobs::find_job_kind(*key.type);
+  const auto named = jobs::find_named_kind(*key.type);
+  if (named && named->known == jobs::NamedKind::Known::kNone) {
+    explain_unwatched(key, reply);
+  } else if (kind != nullptr && !kind->is_watched(context.queues().rules)) {
+    say_not_queued(*kind, reply);
+  } else if (kind == &jobs::plain_pod) {
+    explain_pod(context, key, reply);
+  } else if (kind != nullptr && kind->is_serving()) {
+    explain_set(context, key, reply);
+  } else if (key.type->plural == kWorkloads.plural) {
     const Workload* workload = known.state.workload(key.ns, key.name);
     if (workload == nullptr)
       say_not_found(context, key, reply);
@@ -239,9 +250,6 @@ ExplainReply explain(const ObjectKey& key, const reconcilers::ReconcileContext& 
       explain_workload(context, *workload, owner_of(context, *workload), reply);
   } else if (const auto job = reconcilers::find_job(key, known.state)) {
     explain_job(context, key, *job, reply);
-  } else if (const jobs::JobKind* kind = jobs::find_job_kind(*key.type);
-             kind != nullptr && !kind->is_watched(context.queues().rules)) {
-    say_not_queued(*kind, reply);
   } else {
     say_not_found(context, key, reply);
   }

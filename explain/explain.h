@@ -12,7 +12,7 @@
 
 namespace muster::explain {
 
-// `key` is of a Job, a JobSet or a Workload, which need not exist. A replica that does not
+// `key` is of a kind of jobs/naming/named_kind.h, and its object need not exist. A replica that does not
 // lead (`leads`) decides nothing and knows no decision that is not written yet; the answer
 // says so where it matters.
 ExplainReply explain(const ObjectKey& key, const reconcilers::ReconcileContext& context, bool leads);

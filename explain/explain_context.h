@@ -8,6 +8,7 @@
 #include "api/explained.h"
 #include "explain/remedies.h"
 #include "jobs/queued_job.h"
+#include "reconcilers/job/job_workload_context.h"
 #include "reconcilers/reconciler.h"
 #include "reconcilers/step.h"
 #include "scheduler/views/explanation.h"
@@ -23,6 +24,12 @@ std::string when(TimePoint time, Now now);
 // "kubectl -n team-a <rest>".
 std::string kubectl(const std::string& ns, const std::string& rest);
 
+// There is no such object; or the kind is in no queue because of muster's configuration.
+void say_not_found(const ExplainContext& context, const ObjectKey& key, ExplainReply& reply);
+void say_not_queued(const jobs::JobKind& kind, ExplainReply& reply);
+// The priority class that a job names does not exist.
+void explain_priority(const ExplainContext& known, const reconcilers::JobContext& context, ExplainReply& reply);
+
 // An object that muster wanted to make for this one and that the API server refused.
 reconcilers::Step explain_rejection(const ExplainContext& context, const ObjectKey& key, ExplainReply& reply);
 // A job that is in no queue, by whoever's choice: how far its pods are, or who would start it.
@@ -31,6 +38,14 @@ void explain_unqueued(const ExplainContext& context, const jobs::QueuedJob& job,
 // `workload`: what it was admitted by, or nullptr.
 void explain_pods(const ExplainContext& context, const jobs::QueuedJob& job, const Workload* workload,
                   ExplainReply& reply);
+
+// A pod in a queue; a StatefulSet or LeaderWorkerSet; an object of a kind that muster does not watch.
+void explain_pod(const ExplainContext& context, const ObjectKey& key, ExplainReply& reply);
+void explain_set(const ExplainContext& context, const ObjectKey& key, ExplainReply& reply);
+void explain_unwatched(const ObjectKey& key, ExplainReply& reply);
+// An admitted Workload of pods: how far they are. kContinue: it is of another kind.
+reconcilers::Step explain_pods_of_workload(const ExplainContext& context, const Workload& workload,
+                                           ExplainReply& reply);
 
 // A Workload, from its end backwards. `job`: whose it is, where that is known.
 void explain_workload(const ExplainContext& context, const Workload& workload,
@@ -54,6 +69,8 @@ void add_flavor_remedies(const ExplainContext& context, const Workload& workload
                          ExplainReply& reply);
 // Which requests of a Workload are above limits, or outside of a LimitRange, with the numbers; the actions.
 void explain_limits(const ExplainContext& context, const Workload& workload, ExplainReply& reply);
+// The terms of its place in the queue; of a Workload that is not pending nothing.
+void explain_order(const ExplainContext& context, const Workload& workload, ExplainReply& reply);
 // One that is active, not in backoff, and has no quota.
 void explain_waiting(const ExplainContext& context, const Workload& workload, ExplainReply& reply);
 

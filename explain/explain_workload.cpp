@@ -165,6 +165,7 @@ void explain_admitted(const ExplainContext& context, const Workload& workload,
     return;
   }
   if (job) return explain_pods(context, *job, &workload, reply);
+  if (explain_pods_of_workload(context, workload, reply) == reconcilers::Step::kDone) return;
   reply.say("Admitted", reply.subject() + " is admitted; its owner is not a job that muster runs.");
 }
 
@@ -196,6 +197,7 @@ void explain_workload(const ExplainContext& context, const Workload& workload,
   add_facts(context, workload, reply);
   explain_state(context, workload, job, reply);
   explain_flavors(context, workload, reply);
+  explain_order(context, workload, reply);
   add_tries(context, workload, reply);
   add_timeline(context, workload, reply);
 }

@@ -5,13 +5,18 @@
 namespace muster::runtime {
 namespace {
 
+// The Workload that the answer is about; empty: none.
+std::string workload_of(const ExplainReply& explained) {
+  for (const ExplainedFact& fact : explained.facts) {
+    if (fact.name == "Workload") return fact.value;
+  }
+  return explained.kind == kWorkloads.kind ? explained.name : "";
+}
+
 // Of a Workload that still waits: an estimate is some seconds old.
 void add_start(const state::ClusterState& state, const StartEstimates* starts, ExplainReply& explained) {
   if (starts == nullptr) return;
-  std::string name = explained.kind == kWorkloads.kind ? explained.name : "";
-  for (const ExplainedFact& fact : explained.facts) {
-    if (fact.name == "Workload") name = fact.value;
-  }
+  const std::string name = workload_of(explained);
   const Workload* workload = name.empty() ? nullptr : state.workload(explained.ns, name);
   if (workload == nullptr || workload->has_quota_reserved() || workload->finished() || !workload->active) return;
   if (const StartEstimate* start = starts->find(explained.ns, name))
@@ -76,7 +81,11 @@ server::Explainer make_explainer(kube::Authorizer& authorizer, std::function<Eng
     });
     if (!explained) return explained;
     if (history) {
-      if (auto recorded = history(key); !recorded.empty()) explained->timeline = std::move(recorded);
+      auto recorded = history(key);
+      // A group of pods is no controller of its Workload.
+      if (const std::string workload = workload_of(*explained); recorded.empty() && !workload.empty())
+        recorded = history({&kWorkloads, explained->ns, workload});
+      if (!recorded.empty()) explained->timeline = std::move(recorded);
     }
     explained->alarm = alarm();
     for (std::string& note : notes()) explained->notes.push_back(std::move(note));

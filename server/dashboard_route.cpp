@@ -6,6 +6,7 @@
 
 #include "api/meta/names.h"
 #include "base/ascii.h"
+#include "jobs/naming/named_kind.h"
 #include "server/reader_answers.h"
 #include "server/request_query.h"
 
@@ -68,9 +69,9 @@ class Dashboard {
     const auto values = parse_query(request.query, {"namespace", "kind", "name"});
     if (!values) return refuse(400, "BadRequest", values.error().message);
     const std::string kind = value_of(*values, "kind");
-    const ResourceType* type = explainable_type(kind);
-    if (type == nullptr) return refuse(400, "BadRequest", "kind is job, jobset or workload");
-    const std::string path = explain_path({type, value_of(*values, "namespace"), value_of(*values, "name")});
+    const auto named = jobs::find_named_kind(kind);
+    if (!named) return refuse(400, "BadRequest", jobs::no_such_kind(kind));
+    const std::string path = explain_path({named->type, value_of(*values, "namespace"), value_of(*values, "name")});
     return explains_({.path = path, .query = "", .bearer_token = request.bearer_token, .body = ""});
   }
 

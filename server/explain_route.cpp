@@ -6,6 +6,7 @@
 
 #include "api/meta/names.h"
 #include "base/mutex.h"
+#include "jobs/naming/named_kind.h"
 #include "server/reader_answers.h"
 
 namespace muster::server {
@@ -15,13 +16,15 @@ Result<ObjectKey> read_path(std::string_view path) {
   const std::vector<std::string_view> parts = path_parts(path.substr(kExplainPath.size()));
   const std::string form = "ask for " + std::string(kExplainPath) + "NAMESPACE/KIND/NAME";
   if (parts.size() != 3) return fail(form);
-  const ResourceType* type = explainable_type(parts[1]);
-  if (type == nullptr || type->plural != parts[1]) return fail(form + ", where KIND is jobs, jobsets or workloads");
+  const auto kind = jobs::find_named_kind(parts[1]);
+  if (!kind) return fail(form + "; " + jobs::no_such_kind(parts[1]));
+  if (kind->type->plural != parts[1])
+    return fail(form + ", where KIND is the plural of a kind: " + std::string(kind->type->plural));
   if (const auto wrong = is_dns1123_label(parts[0]); !wrong.empty())
     return fail("no namespace can have this name: " + join(wrong, "; "));
   if (const auto wrong = is_dns1123_subdomain(parts[2]); !wrong.empty())
     return fail("no object can have this name: " + join(wrong, "; "));
-  return ObjectKey{type, std::string(parts[0]), std::string(parts[2])};
+  return ObjectKey{kind->type, std::string(parts[0]), std::string(parts[2])};
 }
 
 // One object per route.

@@ -1,6 +1,6 @@
-// GET /explain/v1/namespaces/<ns>/<jobs|jobsets|workloads>/<name>: why it does not run, as JSON
-// (api/explained.h), for users who can get that object. It shares the listener of the metrics, and always needs
-// authorization.
+// GET /explain/v1/namespaces/<ns>/<plural of a kind>/<name>: why it does not run, as JSON (api/explained.h), for users
+// who can get that object. The kinds are those of jobs/naming/named_kind.h. It shares the listener of the metrics, and
+// always needs authorization.
 //
 // The token comes as X-Muster-Token, since the API server's service proxy removes the Authorization header, or as
 // Authorization: Bearer from direct clients. Errors are Kubernetes' Status objects. The API server also decides in

@@ -11,6 +11,7 @@
 #include "api/meta/names.h"
 #include "commands/dashboard/embedded.h"
 #include "explain/lists/workload_list.h"
+#include "jobs/naming/named_kind.h"
 #include "runtime/version.h"
 #include "server/page_files.h"
 #include "server/request_query.h"
@@ -84,11 +85,11 @@ PageAnswer answer_explanation(const std::string& query, PageSource& source) {
   if (!values) return refuse(400, values.error().message);
   const std::string kind = server::value_of(*values, "kind"), ns = server::value_of(*values, "namespace"),
                     name = server::value_of(*values, "name");
-  const ResourceType* type = explainable_type(kind);
-  if (type == nullptr) return refuse(400, "kind is job, jobset or workload, and not \"" + kind + "\"");
+  const auto named = jobs::find_named_kind(kind);
+  if (!named) return refuse(400, jobs::no_such_kind(kind));
   if (!is_dns1123_label(ns).empty()) return refuse(400, "no namespace can be named \"" + ns + "\"");
   if (!is_dns1123_subdomain(name).empty()) return refuse(400, "no object can be named \"" + name + "\"");
-  const auto explained = source.explain({type, ns, name});
+  const auto explained = source.explain({named->type, ns, name});
   return explained ? answer_with(*explained) : refuse(502, explained.error().message);
 }
 

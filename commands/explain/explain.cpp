@@ -10,71 +10,24 @@
 #include "api/codec/json.h"
 #include "api/meta/names.h"
 #include "commands/explain/explain_text.h"
-#include "commands/explain/explain_unqueued.h"
 #include "commands/explain/fetch_explanation.h"
+#include "commands/explain/named_object.h"
+#include "commands/explain/priority_text.h"
 #include "commands/kubectl/reader.h"
 #include "commands/terminal/cli_choice.h"
+#include "jobs/naming/named_kind.h"
 
 namespace muster::commands {
 namespace {
 
 constexpr Duration kWatchInterval = std::chrono::seconds(2);
 
-// The object of the question: an object of a kind that muster queues (`type`), or of another kind.
-struct Target {
-  const ResourceType* type;
-  const UnqueuedKind* unqueued;
-  std::string ns, name;
-};
-
-// A name without a kind is of the first of these kinds that has such an object.
-constexpr const char* kKindsOfBareNames[] = {"job", "jobset", "workload"};
-
-Result<Target> read_target(const std::string& kind, const std::string& name) {
-  Target target{explainable_type(kind), find_unqueued_kind(kind), {}, name};
-  if (target.type == nullptr && target.unqueued == nullptr)
-    return fail("\"" + kind + "/" + name + "\" is not job/NAME, jobset/NAME or workload/NAME");
-  if (const auto wrong = is_dns1123_subdomain(name); !wrong.empty())
-    return fail("no object can be named \"" + name + "\": " + join(wrong, "; "));
-  return target;
-}
-
-// {"job", "train"}, {"job/train"} or {"train"}, the most likely kind first; the namespace is added later.
-Result<std::vector<Target>> read_targets(const std::vector<std::string>& words) {
-  if (words.size() > 2) return fail("name one object, as job NAME, and not " + std::to_string(words.size()) + " words");
-  std::string kind, name = words.back();
-  if (words.size() == 2) {
-    kind = words[0];
-  } else if (const size_t slash = name.find('/'); slash != std::string::npos) {
-    kind = name.substr(0, slash);
-    name = name.substr(slash + 1);
-  }
-  std::vector<Target> targets;
-  if (!kind.empty()) {
-    auto target = read_target(kind, name);
-    if (!target) return fail(target.error().message);
-    targets.push_back(std::move(*target));
-    return targets;
-  }
-  for (const char* each : kKindsOfBareNames) {
-    auto target = read_target(each, name);
-    if (!target) return fail(target.error().message);
-    targets.push_back(std::move(*target));
-  }
-  return targets;
-}
-
-Result<ExplainReply> find_answer(MusterReader& reader, const ExplainOptions& options, const Target& target) {
-  if (target.type == nullptr) return ask_about_unqueued(reader.api(), *target.unqueued, target.ns, target.name);
-  return fetch_explanation(reader, {target.type, target.ns, target.name}, options.cluster.local);
-}
-
 // The answer about the first object that exists; otherwise the answer about the first one.
 Result<ExplainReply> find_answer(MusterReader& reader, const ExplainOptions& options,
-                                 const std::vector<Target>& targets) {
+                                 const std::vector<ObjectKey>& targets) {
   std::optional<Result<ExplainReply>> first;
-  for (const Target& target : targets) {
-    auto answer = find_answer(reader, options, target);
+  for (const ObjectKey& target : targets) {
+    auto answer = fetch_explanation(reader, target, options.cluster.local);
     if (answer && answer->found) return answer;
     if (!first) first.emplace(std::move(answer));
   }
@@ -86,7 +39,7 @@ std::string text_of(const ExplainReply& answer, ExplainFormat format) {
 }
 
 // Prints changes since the last answer, until no further change is possible.
-int watch(MusterReader& reader, const ExplainOptions& options, const std::vector<Target>& targets, ExplainReply last,
+int watch(MusterReader& reader, const ExplainOptions& options, const std::vector<ObjectKey>& targets, ExplainReply last,
           std::ostream& out, std::ostream& err) {
   std::string failed;
   while (last.found && last.reason != "Finished") {
@@ -108,7 +61,7 @@ int watch(MusterReader& reader, const ExplainOptions& options, const std::vector
 
 // The object that is meant, and muster; or the exit code.
 struct Question {
-  std::vector<Target> targets;
+  std::vector<ObjectKey> targets;
   std::unique_ptr<MusterReader> reader;
 };
 Result<Question, int> read_question(const char* command, const ExplainOptions& options, std::ostream& err) {
@@ -117,20 +70,22 @@ Result<Question, int> read_question(const char* command, const ExplainOptions& o
     return fail_with(code);
   };
   // Errors of the command line are reported first, with or without a cluster.
-  auto targets = read_targets(options.object);
-  if (!targets) return stop(kExplainUnusable, targets.error().message);
+  const auto target = read_named_object(options.object);
+  if (!target) return stop(kExplainUnusable, target.error().message);
   auto reader = MusterReader::connect(options.cluster);
   if (!reader) return stop(kExplainNoAnswer, reader.error().message);
-  for (Target& target : *targets) target.ns = (*reader)->ns();
-  return Question{std::move(*targets), std::move(*reader)};
+  const std::string& ns = (*reader)->ns();
+  std::vector<ObjectKey> targets = {{target->type, ns, target->name}};
+  if (target->type == nullptr) targets = find_kinds_of((*reader)->api(), ns, target->name);
+  return Question{std::move(targets), std::move(*reader)};
 }
 
 // The first object that exists, otherwise the first object that muster remembers.
 Result<ExplainReply> find_history(MusterReader& reader, const ExplainOptions& options,
-                                  const std::vector<Target>& targets) {
+                                  const std::vector<ObjectKey>& targets) {
   std::optional<Result<ExplainReply>> first, remembered;
-  for (const Target& target : targets) {
-    auto answer = find_answer(reader, options, target);
+  for (const ObjectKey& target : targets) {
+    auto answer = fetch_explanation(reader, target, options.cluster.local);
     if (answer && answer->found) return answer;
     const bool is_remembered = answer && !answer->timeline.empty();
     auto& kept = is_remembered ? remembered : first;
@@ -149,6 +104,25 @@ nlohmann::json history_json(const ExplainReply& answer) {
           {"moments", whole["timeline"]}};
 }
 
+// The part of the answer that is about the order; `order` is null for an object that is not pending.
+nlohmann::json priority_json(const ExplainReply& answer) {
+  nlohmann::json whole = to_json(answer);
+  return {{"object", whole["object"]}, {"found", whole["found"]},       {"at", whole["at"]},
+          {"reason", whole["reason"]}, {"headline", whole["headline"]}, {"notes", whole["notes"]},
+          {"order", whole["order"]}};
+}
+
+void add_object(CLI::App& command, ExplainOptions& options) {
+  command
+      .add_option("object", options.object,
+                  "KIND NAME, KIND/NAME, or NAME alone. KIND is one of " + join(jobs::named_kind_words(), ", ") +
+                      "; also its plural, and with its group: jobs.batch. The name of a job also names its Workload")
+      ->required()
+      ->expected(1, 64)
+      ->type_name("")
+      ->option_text("KIND NAME");
+}
+
 Result<ExplainFormat> parse_explain_format(std::string_view text) {
   if (text == "text") return ExplainFormat::kText;
   if (text == "json") return ExplainFormat::kJson;
@@ -158,18 +132,10 @@ Result<ExplainFormat> parse_explain_format(std::string_view text) {
 }  // namespace
 
 void add_explain(CLI::App& app, ExplainOptions& options) {
-  CLI::App& explain = *app.add_subcommand(
-      "explain",
-      "Say why a job does not run, or why its pods are late. Exit code 0: answered; 1: no such object, or no "
-      "answer; 2: wrong command line");
-  explain
-      .add_option("object", options.object,
-                  "job NAME, jobset NAME or workload NAME, also as job/NAME; a bare NAME is of a job, a JobSet or a "
-                  "Workload; for other kinds the output says that muster does not queue them")
-      ->required()
-      ->expected(1, 64)
-      ->type_name("")
-      ->option_text("KIND NAME");
+  CLI::App& explain = *app.add_subcommand("explain",
+                                          "Say why a job does not run, or why its pods are late. Exit code 0: answered; 1: no "
+                                          "such object, or no answer; 2: wrong command line");
+  add_object(explain, options);
   add_choice(explain, "-o,--output", options.format, parse_explain_format, "text (default) or json")
       ->type_name("FORMAT");
   explain.add_flag("-w,--watch", options.watch, "Print each change until the job is finished");
@@ -198,16 +164,37 @@ void add_history(CLI::App& app, ExplainOptions& options) {
       "history",
       "Say what has happened to a job: when it waited and why, got quota, ran, was evicted; for a day after its end "
       "too. Exit code 0: answered; 1: nothing is known of it, or no answer; 2: wrong command line");
-  command.add_option("object", options.object, "job NAME, jobset NAME or workload NAME, also as job/NAME")
-      ->required()
-      ->expected(1, 64)
-      ->type_name("")
-      ->option_text("KIND NAME");
+  add_object(command, options);
   add_choice(command, "-o,--output", options.format, parse_explain_format, "text (default) or json")
       ->type_name("FORMAT");
   add_cluster_flags(command, options.cluster);
   add_reader_flags(command, options.cluster);
   command.footer("Examples:\n  kubectl muster history job/train -n team-a\n  muster history train -o json");
+}
+
+void add_priority(CLI::App& app, ExplainOptions& options) {
+  CLI::App& command = *app.add_subcommand(
+      "priority",
+      "Say why a pending job has its place in the queue: the terms of the order, of it and of those around it. Exit "
+      "code 0: answered; 1: no such object, or no answer; 2: wrong command line");
+  add_object(command, options);
+  add_choice(command, "-o,--output", options.format, parse_explain_format, "text (default) or json")
+      ->type_name("FORMAT");
+  add_cluster_flags(command, options.cluster);
+  add_reader_flags(command, options.cluster);
+  command.footer("Examples:\n  kubectl muster priority job/train -n team-a\n  muster priority train -o json");
+}
+
+int priority(const ExplainOptions& options, std::ostream& out, std::ostream& err) {
+  const auto question = read_question("muster priority", options, err);
+  if (!question) return question.error();
+  const auto answer = find_answer(*question->reader, options, question->targets);
+  if (!answer) {
+    err << "muster priority: " << answer.error().message << "\n";
+    return kExplainNoAnswer;
+  }
+  out << (options.format == ExplainFormat::kJson ? to_text(priority_json(*answer)) + "\n" : priority_text(*answer));
+  return answer->found ? kExplainAnswered : kExplainNoAnswer;
 }
 
 int history(const ExplainOptions& options, std::ostream& out, std::ostream& err) {

@@ -1,4 +1,5 @@
-// `muster explain job NAME`, `job/NAME` or `NAME`: why it does not run, or what else it does.
+// `muster explain job NAME`, `job/NAME` or `NAME`, of any kind of jobs/naming/named_kind.h: why it does not run, or
+// what else it does.
 //
 // muster itself is asked, through the API server's service proxy and with a short-lived token
 // that is for muster alone (explain_token.h); the user's own credentials are never shown to it.
@@ -40,5 +41,9 @@ int explain(const ExplainOptions& options, std::ostream& out, std::ostream& err)
 // lately. `watch` is not looked at.
 void add_history(CLI::App& app, ExplainOptions& options);
 int history(const ExplainOptions& options, std::ostream& out, std::ostream& err);
+
+// `muster priority`: the same object, and the terms of its place among the pending Workloads. `watch` is not looked at.
+void add_priority(CLI::App& app, ExplainOptions& options);
+int priority(const ExplainOptions& options, std::ostream& out, std::ostream& err);
 
 }  // namespace muster::commands

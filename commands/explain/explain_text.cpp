@@ -22,7 +22,7 @@ std::string section(const std::string& title, const std::string& body) {
 
 std::string list(const std::vector<std::string>& sentences) {
   std::string text;
-  for (const std::string& sentence : sentences) text += "  " + sentence + "\n";
+  for (const std::string& sentence : sentences) text += "  " + on_one_line(sentence) + "\n";
   return text;
 }
 
@@ -99,7 +99,7 @@ std::string history(const std::vector<ExplainedMoment>& timeline, size_t most, b
     std::string what = moment.what;
     if (moment.by) what += ": " + moment.by->ns + "/" + moment.by->name;
     if (with_source && moment.from_conditions) what += kFromConditions;
-    rows.push_back({format_rfc3339(moment.time), std::move(what)});
+    rows.push_back({format_rfc3339(moment.time), on_one_line(what)});
   }
   return text_table(rows, indent);
 }
@@ -107,8 +107,8 @@ std::string history(const std::vector<ExplainedMoment>& timeline, size_t most, b
 }  // namespace
 
 std::string explain_text(const ExplainReply& explained) {
-  std::string text = alarm_line(explained.alarm) + explained.headline + "\n";
-  for (const std::string& note : explained.notes) text += "(" + note + ")\n";
+  std::string text = alarm_line(explained.alarm) + on_one_line(explained.headline) + "\n";
+  for (const std::string& note : explained.notes) text += "(" + on_one_line(note) + ")\n";
   text += section("Why (" + explained.reason + ")", list(explained.because));
   text += section("When it starts", list(explained.starts));
   text += section("What you can do", actions_text(explained));

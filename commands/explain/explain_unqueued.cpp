@@ -1,13 +1,15 @@
 #include "commands/explain/explain_unqueued.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "api/codec/json.h"
 #include "api/meta/constants.h"
 #include "api/meta/owner_reference.h"
 #include "api/pods/pod_reason.h"
-#include "jobs/job_kind.h"
-#include "jobs/workload_name.h"
+#include "api/unqueued_kinds.h"
+#include "base/ascii.h"
 
 namespace muster::commands {
 
@@ -15,113 +17,181 @@ using nlohmann::json;
 
 namespace {
 
-// muster's webhook gives a pod this label.
-bool is_queued_pod(const UnqueuedKind& kind, const json& pod) {
-  return kind.framework == jobs::plain_pod.framework && pod.is_object() &&
-         label(pod, kManagedLabel) == kManagedLabelValue;
+constexpr size_t kMostParts = 5;
+
+bool is_cron_job(const jobs::NamedKind& kind) {
+  return kind.type->kind == "CronJob";
 }
 
-std::string workload_of_pod(const json& pod) {
-  for (const auto& group : {label(pod, kPodGroupName), annotation(pod, kPodGroupName)})
-    if (group) return std::string(*group);
-  const json& metadata = object_at(pod, {"metadata"});
-  return jobs::workload_name({"", "Pod", string_at(metadata, {"name"}), string_at(metadata, {"uid"})}, "",
-                             jobs::max_workload_name(RuleSettings{}));
+// The kind of what such an object makes; nullptr: it makes nothing that is queued.
+const ResourceType* kind_of_parts(const jobs::NamedKind& kind) {
+  if (is_cron_job(kind)) return &kJobs;
+  return kind.known == jobs::NamedKind::Known::kNone ? &kPods : nullptr;
 }
 
-// The part that the pod alone shows; the state of its Workload is requested there.
-void tell_of_pod(const json& pod, ExplainReply& reply) {
-  bool gated = false;
-  for (const json& gate : array_at(pod, {"spec", "schedulingGates"}))
-    gated = gated || string_at(gate, {"name"}) == kAdmissionGate;
-  const std::string phase(string_at(pod, {"status", "phase"}));
-  if (gated)
-    reply.because.push_back("The pod waits behind its scheduling gate " + std::string(kAdmissionGate) +
-                            ", which muster removes when the Workload is admitted.");
-  else
-    reply.because.push_back("The pod has no gate any more: it was started" +
-                            (phase.empty() ? std::string(".") : ", and its phase is " + phase + "."));
-  const SeenPod seen = see_pod(pod);
-  if (const auto late = why_pods_are_late({.owner = {.all = true}}, {seen}, {}); late && !gated)
-    reply.because.push_back(sentence_of(*late) + ".");
-  const auto count = annotation(pod, kPodGroupTotalCount), role = annotation(pod, kRoleHashAnnotation);
-  if (!count) return;
-  reply.because.push_back("Its group has " + std::string(*count) + " pods" +
-                          (role ? ", and it counts in the pod set " + std::string(*role) + "." : std::string(".")));
+const json& metadata_of_template(const jobs::NamedKind& kind, const json& object) {
+  return is_cron_job(kind) ? object_at(object, {"spec", "jobTemplate", "metadata"})
+                           : object_at(object, {"spec", "template", "metadata"});
 }
 
-// muster's webhook has marked the pod templates.
-bool is_queued_set(const UnqueuedKind& kind, const json& object) {
-  const jobs::JobKind* known = jobs::find_job_kind(kind.group, kind.kind);
-  if (known == nullptr || !known->is_serving() || !object.is_object()) return false;
-  for (const jobs::ConstPodTemplateRef& each : known->read_pod_templates(object)) {
-    if (annotation(*each.template_json, kSuspendingParent)) return true;
+// What it makes asks for a queue.
+bool makes_queued_parts(const jobs::NamedKind& kind, const json& object) {
+  const json& metadata = metadata_of_template(kind, object);
+  return !string_at(metadata, {"labels", kQueueNameLabel}).empty() ||
+         !string_at(metadata, {"annotations", kSuspendingParent}).empty();
+}
+
+bool is_gated(const json& pod) {
+  for (const json& gate : array_at(pod, {"spec", "schedulingGates"})) {
+    if (string_at(gate, {"name"}) == kAdmissionGate) return true;
   }
   return false;
 }
 
-void tell_of_set(const UnqueuedKind& kind, const json& object, ExplainReply& reply) {
-  const jobs::JobKind* known = jobs::find_job_kind(kind.group, kind.kind);
-  const auto ask = [&](const std::string& what) {
-    reply.change.push_back("Ask about " + what + " -n " + reply.ns + ".");
-  };
-  const auto workload = [&](const std::string& owner) {
-    const std::string_view uid = string_at(object, {"metadata", "uid"});
-    return "workload/" +
-           jobs::workload_name({kind.group, kind.kind, owner, uid}, "", jobs::max_workload_name(RuleSettings{}));
-  };
-  if (known == &jobs::deployment) {
-    reply.say("QueuedAsPods", reply.subject() + " is queued pod by pod: each has a Workload.");
-    return ask("one of its pods: muster explain pod/NAME");
+std::string state_of_part(const ResourceType& type, const json& part) {
+  if (&type == &kPods) {
+    if (is_gated(part)) return "waits for its admission";
+    const std::string_view phase = string_at(part, {"status", "phase"});
+    return phase.empty() ? "new" : std::string(phase);
   }
-  reply.say("QueuedAsWorkload", reply.subject() + " waits or runs as " +
-                                    (known == &jobs::stateful_set ? "its Workload." : "the Workloads of its groups."));
-  if (known == &jobs::stateful_set) return ask("that one: muster explain " + workload(reply.name));
-  const int64_t groups = int_at(object, {"spec", "replicas"}).value_or(1);
-  reply.because.push_back("It has " + std::to_string(groups) + " groups, each of which is admitted as a whole.");
-  ask("one of them; the first is: muster explain " + workload(reply.name + "-0"));
+  for (const json& condition : array_at(part, {"status", "conditions"})) {
+    const std::string_view end = string_at(condition, {"type"});
+    if (string_at(condition, {"status"}) == "True" && (end == "Complete" || end == "Failed")) return std::string(end);
+  }
+  return bool_at(part, {"spec", "suspend"}) ? "suspended" : "started";
+}
+
+// The newest first.
+std::vector<const json*> newest(const json& parts) {
+  std::vector<const json*> sorted;
+  for (const json& part : parts) sorted.push_back(&part);
+  const auto born = [](const json* part) { return string_at(*part, {"metadata", "creationTimestamp"}); };
+  std::stable_sort(sorted.begin(), sorted.end(), [&](const json* a, const json* b) { return born(a) > born(b); });
+  return sorted;
+}
+
+void name_parts(const ResourceType& type, const json& parts, ExplainReply& reply) {
+  const std::string word = in_small_letters(type.kind);
+  const std::vector<const json*> sorted = newest(parts);
+  for (size_t i = 0; i < std::min(sorted.size(), kMostParts); ++i)
+    reply.because.push_back(word + "/" + std::string(string_at(*sorted[i], {"metadata", "name"})) + ": " +
+                            state_of_part(type, *sorted[i]) + ".");
+  if (sorted.size() > kMostParts)
+    reply.because.push_back("And " + std::to_string(sorted.size() - kMostParts) + " older ones.");
+  if (!sorted.empty())
+    reply.change.push_back("Ask about one of them: kubectl muster explain " + word + "/" +
+                           std::string(string_at(*sorted[0], {"metadata", "name"})) + " -n " + reply.ns);
+}
+
+void explain_maker(const jobs::NamedKind& kind, const json& object, const json& parts, ExplainReply& reply) {
+  const ResourceType& type = *kind_of_parts(kind);
+  const std::string plural = &type == &kPods ? "pods" : "Jobs";
+  if (makes_queued_parts(kind, object)) {
+    reply.say(&type == &kPods ? "QueuedAsPods" : "QueuedAsJobs",
+              reply.subject() + (&type == &kPods ? " is queued pod by pod: each has a Workload."
+                                                 : " is queued by its Jobs: each that it makes has a Workload."));
+  } else {
+    reply.say("NoQueueName", reply.subject() + " is in no queue: the " + plural + " that it makes have no label " +
+                                 std::string(kQueueNameLabel) + ".");
+    const std::string field = is_cron_job(kind)               ? "spec.jobTemplate.metadata.labels"
+                              : kind.job == &jobs::deployment ? "metadata.labels of the Deployment"
+                                                              : "spec.template.metadata.labels";
+    reply.change.push_back("To queue them, set the label in " + field + ".");
+  }
+  if (is_cron_job(kind) && bool_at(object, {"spec", "suspend"}))
+    reply.because.push_back("It is suspended (spec.suspend), and makes no Jobs.");
+  if (parts.empty()) reply.because.push_back("It has no " + plural + " now.");
+  name_parts(type, parts, reply);
+}
+
+// An object that does not make what is queued, as a pod of a Job.
+void explain_part(const json& object, ExplainReply& reply) {
+  const auto owner = controller_of(object);
+  if (!owner) {
+    reply.say("NotInQueue", reply.subject() + " is in no queue: muster has nothing to do with it.");
+    return;
+  }
+  const std::string whole = in_small_letters(owner->kind.text()) + "/" + owner->name;
+  reply.say(kPartOfAnother, reply.subject() + " is not queued by itself: it is part of " + owner->kind.text() + " " +
+                                reply.ns + "/" + owner->name + ".");
+  reply.change.push_back(jobs::find_named_kind(owner->kind.text())
+                             ? "Ask about that one: kubectl muster explain " + whole + " -n " + reply.ns
+                             : std::string("Ask about that one: what queues it decides when its parts run."));
+}
+
+std::string selector_of(const json& object) {
+  std::string selector;
+  for (const auto& [key, value] : object_at(object, {"spec", "selector", "matchLabels"}).items()) {
+    if (value.is_string()) selector += (selector.empty() ? "" : ",") + key + "=" + value.get<std::string>();
+  }
+  return selector;
+}
+
+// The controller of a Deployment's pod is a ReplicaSet, which has its name in front.
+bool is_part_of(const jobs::NamedKind& kind, const json& object, const json& part) {
+  const auto owner = controller_of(part);
+  if (!owner) return false;
+  if (kind.job == &jobs::deployment)
+    return owner->kind == "ReplicaSet" &&
+           owner->name.starts_with(std::string(string_at(object, {"metadata", "name"})) + "-");
+  return owner->uid == string_at(object, {"metadata", "uid"});
 }
 
 }  // namespace
 
-ExplainReply explain_unqueued(const UnqueuedKind& kind, const std::string& ns, const std::string& name,
-                              const json& object, const std::string& why_not) {
+ExplainReply explain_unqueued(const jobs::NamedKind& kind, const std::string& ns, const std::string& name,
+                              const json& object, const json& parts, const std::string& why_not) {
   ExplainReply reply;
-  reply.kind = kind.kind;
+  reply.kind = kind.type->kind;
   reply.ns = ns;
   reply.name = name;
-  if (is_queued_pod(kind, object)) {
-    reply.say("QueuedAsWorkload", reply.subject() + " waits or runs as a part of its Workload.");
-    tell_of_pod(object, reply);
-    reply.change.push_back("Ask about that one: muster explain workload/" + workload_of_pod(object) + " -n " + ns +
-                           ".");
+  if (!why_not.empty()) reply.notes.push_back("Not all could be read: " + why_not + ".");
+  if (!object.is_object()) {
+    reply.say("Unknown", reply.subject() + " could not be read.");
     return reply;
   }
-  if (is_queued_set(kind, object)) {
-    tell_of_set(kind, object, reply);
-    return reply;
-  }
-  reply.say("KindNotQueued", unqueued_sentence(kind.kind));
-  if (!why_not.empty()) reply.notes.push_back("The object could not be read: " + why_not + ".");
-  if (const auto owner = object.is_object() ? controller_of(object) : std::nullopt) {
-    reply.because.push_back(reply.subject() + " is part of " + owner->kind.text() + " " + ns + "/" + owner->name +
-                            ", which made it.");
-    reply.change.push_back("Ask about that one: what queues it decides when its parts run.");
-  } else if (object.is_object() && !asks_for_queue(object)) {
-    reply.because.push_back(reply.subject() + " does not ask for a queue either.");
+  const bool makes_pods = kind_of_parts(kind) != nullptr;
+  // DaemonSets and the like: no integration queues what they make, unless its template says so.
+  if (makes_pods && (kind.job != nullptr || is_cron_job(kind) || makes_queued_parts(kind, object))) {
+    explain_maker(kind, object, parts, reply);
+  } else if (makes_pods && !controller_of(object)) {
+    reply.say("KindNotQueued", unqueued_sentence(kind.type->kind));
+    name_parts(kPods, parts, reply);
+  } else {
+    explain_part(object, reply);
+    const auto late = kind.type == &kPods ? why_pods_are_late({.owner = {.all = true}}, {see_pod(object)}, {})
+                                          : std::nullopt;
+    if (late) reply.because.push_back(sentence_of(*late) + ".");
   }
   return reply;
 }
 
-ExplainReply ask_about_unqueued(kube::KubeApi& api, const UnqueuedKind& kind, const std::string& ns,
+ExplainReply ask_about_unqueued(kube::KubeApi& api, const jobs::NamedKind& kind, const std::string& ns,
                                 const std::string& name) {
-  const kube::Resource resource{std::string(kind.group), std::string(kind.version), std::string(kind.resource), true,
-                                std::string(kind.kind)};
-  const auto object = api.get(resource, ns, name);
-  if (object) return explain_unqueued(kind, ns, name, *object, "");
-  ExplainReply reply = explain_unqueued(kind, ns, name, json(), object.error().message);
-  reply.found = object.error().code != 404;
-  return reply;
+  const auto object = api.get(kube::resource_of(*kind.type), ns, name);
+  if (!object) {
+    const kube::StatusError& error = object.error();
+    ExplainReply reply = explain_unqueued(kind, ns, name, json(), json::array(), error.message);
+    reply.found = error.code != 404;
+    if (!reply.found) {
+      reply.notes.clear();
+      reply.say("NotFound", "There is no " + reply.subject() + ".");
+    }
+    return reply;
+  }
+  json parts = json::array();
+  std::string why_not;
+  if (const ResourceType* type = kind_of_parts(kind)) {
+    const kube::ListHandler handler{.started = [&] { parts = json::array(); },
+                                    .item =
+                                        [&](json& item) {
+                                          if (is_part_of(kind, *object, item)) parts.push_back(std::move(item));
+                                        }};
+    const std::string selector = type == &kPods ? selector_of(*object) : "";
+    const auto listed = api.list(kube::resource_of(*type), {.ns = ns, .label_selector = selector}, handler);
+    if (!listed) why_not = listed.error().message;
+  }
+  return explain_unqueued(kind, ns, name, *object, parts, why_not);
 }
 
 }  // namespace muster::commands

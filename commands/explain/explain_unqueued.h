@@ -1,23 +1,29 @@
-// `muster explain` of a kind that muster does not queue (api/unqueued_kinds.h): muster itself knows
-// nothing of such objects, so the answer is found in the object, as far as the user may read it.
+// `muster explain` of an object that muster itself knows nothing of: a kind whose parts are queued (a CronJob's Jobs, a
+// Deployment's pods), or an object in no queue. The answer is found in the object and in what it has made, as far as
+// the user may read them.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 
 #include "api/explained.h"
-#include "api/unqueued_kinds.h"
+#include "jobs/naming/named_kind.h"
 #include "kube/api.h"
 
 namespace muster::commands {
 
-// Pure. `object` is null when it could not be read; `why_not` says why then.
-ExplainReply explain_unqueued(const UnqueuedKind& kind, const std::string& ns, const std::string& name,
-                              const nlohmann::json& object, const std::string& why_not);
+// The reason of an object with a controller, which is queued or not as a whole.
+inline constexpr std::string_view kPartOfAnother = "PartOfAnother";
 
-// Reads the object with the credentials of `api`. What keeps it from being read is a note of the
+// Pure. `object` is null when it could not be read; `why_not` says why then. `parts`: the Jobs or pods that it has
+// made, an array.
+ExplainReply explain_unqueued(const jobs::NamedKind& kind, const std::string& ns, const std::string& name,
+                              const nlohmann::json& object, const nlohmann::json& parts, const std::string& why_not);
+
+// Reads the object and its parts with the credentials of `api`. What keeps them from being read is a note of the
 // answer, but for an object that is not there (`found`).
-ExplainReply ask_about_unqueued(kube::KubeApi& api, const UnqueuedKind& kind, const std::string& ns,
+ExplainReply ask_about_unqueued(kube::KubeApi& api, const jobs::NamedKind& kind, const std::string& ns,
                                 const std::string& name);
 
 }  // namespace muster::commands

@@ -9,11 +9,13 @@
 #include "commands/kubectl/get_command.h"
 #include "commands/kubectl/reader.h"
 #include "commands/kubectl/stop_command.h"
+#include "jobs/naming/named_kind.h"
 
 namespace muster::commands {
 namespace {
 
-using Words = std::vector<std::string>;
+using nlohmann::json;
+using Words = ClusterNames::Words;
 
 constexpr std::string_view kBash = R"(# bash completion for muster. To load it: source <(muster completion bash)
 _muster_complete() {
@@ -106,53 +108,78 @@ const ResourceType& type_of(const GetKind& kind) {
   return kind.list == ListKind::kCohortList ? kCohorts : kWorkloads;
 }
 
-Words values_of_option(const Reached& reached, const Words& words, const NamesOf& names_of) {
+// Commands that take KIND NAME, KIND/NAME or NAME.
+bool names_an_object(const Reached& reached) {
+  return reached.name == "explain" || reached.name == "history" || reached.name == "priority";
+}
+
+// "job" or "job/" and what follows; a name of a job.
+Words objects(const Reached& reached, const Words& words, const ClusterNames& cluster) {
+  if (reached.rest.size() > 1) return {};
+  if (reached.rest.size() == 1) {
+    const auto kind = jobs::find_named_kind(reached.rest[0]);
+    return kind ? cluster.of_kind(*kind->type, words) : Words{};
+  }
+  const std::string& last = words.back();
+  const size_t slash = last.find('/');
+  if (slash == std::string::npos) {
+    Words found = jobs::named_kind_words();
+    const Words names = cluster.of_jobs(words);
+    found.insert(found.end(), names.begin(), names.end());
+    return found;
+  }
+  const auto kind = jobs::find_named_kind(last.substr(0, slash));
+  Words found = kind ? cluster.of_kind(*kind->type, words) : Words{};
+  for (std::string& name : found) name.insert(0, last, 0, slash + 1);
+  return found;
+}
+
+Words values_of_option(const Reached& reached, const Words& words, const ClusterNames& cluster) {
   const std::string& name = reached.before;
-  if (name == "-n" || name == "--namespace") return names_of(kNamespaces, words);
-  if (name == "-q" || name == "--queue") return names_of(kLocalQueues, words);
-  if (name == "--clusterqueue" || name == "-c") return names_of(kClusterQueues, words);
-  if (name == "--cohort") return names_of(kCohorts, words);
+  if (name == "-n" || name == "--namespace") return cluster.of_kind(kNamespaces, words);
+  if (name == "-q" || name == "--queue") return cluster.of_kind(kLocalQueues, words);
+  if (name == "--clusterqueue" || name == "-c") return cluster.of_kind(kClusterQueues, words);
+  if (name == "--cohort") return cluster.of_kind(kCohorts, words);
+  if (name == "--resource") return cluster.of_resources(words);
   if (name != "-o" && name != "--output") return {};
-  if (reached.name == "explain" || reached.name == "history") return {"json", "text"};
+  if (names_an_object(reached)) return {"json", "text"};
   if (reached.name == "create") return {"json", "name", "yaml"};
   if (reached.name == "preflight" || reached.name == "doctor") return {"json", "table", "yaml"};
   return reached.name == "review" ? Words{"json", "junit", "patch", "sarif", "table", "yaml"}
                                   : Words{"json", "name", "wide", "yaml"};
 }
 
-Words positionals(const Reached& reached, const Words& words, const NamesOf& names_of) {
+Words positionals(const Reached& reached, const Words& words, const ClusterNames& cluster) {
   const size_t at = reached.rest.size();
   if (reached.name == "get") {
     if (at == 0) return get_kinds();
     const auto kind = find_get_kind(reached.rest[0]);
-    return kind ? names_of(type_of(*kind), words) : Words{};
+    return kind ? cluster.of_kind(type_of(*kind), words) : Words{};
   }
-  if (reached.name == "explain" || reached.name == "history") {
-    if (at == 0) return {"job", "jobset", "workload"};
-    const std::string& kind = reached.rest[0];
-    return names_of(kind == "jobset" ? kJobSets : kind == "workload" ? kWorkloads : kJobs, words);
-  }
+  if (names_an_object(reached)) return objects(reached, words, cluster);
   if (reached.name == "stop" || reached.name == "resume") {
     if (at == 0) return {"clusterqueue", "localqueue", "workload"};
-    const ResourceType* type = stoppable_type(reached.rest[0]);
-    return type == nullptr ? Words{} : names_of(*type, words);
+    if (const ResourceType* type = stoppable_type(reached.rest[0])) return cluster.of_kind(*type, words);
+    const auto kind = jobs::find_named_kind(reached.rest[0]);
+    return kind ? cluster.of_kind(*kind->type, words) : Words{};
   }
   if (at > 0) return {};
+  if (reached.name == "who") return cluster.of_resources(words);
   if (reached.name == "top") return {"clusterqueues", "queues"};
   if (reached.name == "completion") return {"bash", "fish", "zsh"};
   return {};
 }
 
-Words candidates(const CLI::App& app, const Words& words, const NamesOf& names_of) {
+Words candidates(const CLI::App& app, const Words& words, const ClusterNames& cluster) {
   const Reached reached = reach(app, words);
   const std::string& last = words.back();
-  if (takes_value(option_of(*reached.command, reached.before))) return values_of_option(reached, words, names_of);
+  if (takes_value(option_of(*reached.command, reached.before))) return values_of_option(reached, words, cluster);
   if (last.starts_with("-")) return option_names(*reached.command);
   Words found;
   for (const CLI::App* each : reached.command->get_subcommands(nullptr)) {
     if (!each->get_group().empty() && reached.rest.empty()) found.push_back(each->get_name());
   }
-  return found.empty() ? positionals(reached, words, names_of) : found;
+  return found.empty() ? positionals(reached, words, cluster) : found;
 }
 
 // The value of a flag in the words, as "-n team" or "--namespace=team"; empty: the flag is missing.
@@ -166,20 +193,8 @@ std::string flag_in(const Words& words, const std::vector<std::string>& names) {
   return "";
 }
 
-}  // namespace
-
-std::string complete(const CLI::App& app, const Words& words, const NamesOf& names_of) {
-  Words found = candidates(app, words.empty() ? Words{""} : words, names_of);
-  const std::string last = words.empty() ? "" : words.back();
-  std::sort(found.begin(), found.end());
-  std::string text;
-  for (const std::string& each : found) {
-    if (each.starts_with(last)) text += each + "\n";
-  }
-  return text + ":4\n";
-}
-
-std::vector<std::string> names_from_cluster(const ResourceType& type, const Words& words) {
+// At most 500, in the namespace of the words.
+std::vector<json> items_of(const ResourceType& type, const Words& words, bool metadata_only) {
   ClusterFlags flags;
   flags.kubeconfig = flag_in(words, {"--kubeconfig"});
   flags.context = flag_in(words, {"--context"});
@@ -191,13 +206,68 @@ std::vector<std::string> names_from_cluster(const ResourceType& type, const Word
   kube::KubeRequest request;
   request.path = kube::collection_path(kube::resource_of(type), type.namespaced ? (*reader)->ns() : "");
   request.query = {{"limit", "500"}};
-  request.accept = kube::accept_header(true, "PartialObjectMetadataList");
+  if (metadata_only) request.accept = kube::accept_header(true, "PartialObjectMetadataList");
   request.once = true;
   const auto answer = (*reader)->api().send(request, {});
-  std::vector<std::string> names;
-  if (!answer) return names;
-  for (const auto& item : array_at(*answer, {"items"})) names.emplace_back(string_at(item, {"metadata", "name"}));
-  return names;
+  std::vector<json> items;
+  if (!answer) return items;
+  for (const json& item : array_at(*answer, {"items"})) items.push_back(item);
+  return items;
+}
+
+}  // namespace
+
+std::string complete(const CLI::App& app, const Words& words, const ClusterNames& cluster) {
+  Words found = candidates(app, words.empty() ? Words{""} : words, cluster);
+  const std::string last = words.empty() ? "" : words.back();
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  std::string text;
+  for (const std::string& each : found) {
+    if (each.starts_with(last)) text += each + "\n";
+  }
+  return text + ":4\n";
+}
+
+ClusterNames names_from_cluster() {
+  return {
+      .of_kind =
+          [](const ResourceType& type, const Words& words) {
+            Words names;
+            for (const json& item : items_of(type, words, true))
+              names.emplace_back(string_at(item, {"metadata", "name"}));
+            return names;
+          },
+      .of_jobs =
+          [](const Words& words) {
+            Words names;
+            for (const json& item : items_of(kWorkloads, words, true)) {
+              names.emplace_back(string_at(item, {"metadata", "name"}));
+              for (const json& owner : array_at(item, {"metadata", "ownerReferences"}))
+                names.emplace_back(string_at(owner, {"name"}));
+            }
+            return names;
+          },
+      .of_resources =
+          [](const Words& words) {
+            Words names;
+            for (const json& item : items_of(kClusterQueues, words, false)) {
+              for (const json& group : array_at(item, {"spec", "resourceGroups"})) {
+                for (const json& resource : array_at(group, {"coveredResources"}))
+                  if (resource.is_string()) names.push_back(resource.get<std::string>());
+              }
+            }
+            if (!names.empty()) return names;
+            // Who cannot list queues sees what the Workloads of the namespace have got.
+            for (const json& item : items_of(kWorkloads, words, false)) {
+              for (const json& pod_set : array_at(item, {"status", "admission", "podSetAssignments"})) {
+                for (const auto& [resource, amount] : object_at(pod_set, {"resourceUsage"}).items())
+                  names.push_back(resource);
+              }
+            }
+            return names;
+          },
+  };
 }
 
 Result<std::string> completion_script(std::string_view shell) {

@@ -17,16 +17,20 @@ class App;
 
 namespace muster::commands {
 
-// Names of objects of a kind, as far as they can be had quickly; `words` are the command line, for its flags.
-using NamesOf =
-    std::function<std::vector<std::string>(const ResourceType& type, const std::vector<std::string>& words)>;
+// What the cluster has, as far as it can be had quickly; `words` are the command line, for its flags.
+struct ClusterNames {
+  using Words = std::vector<std::string>;
+  std::function<Words(const ResourceType& type, const Words& words)> of_kind;
+  std::function<Words(const Words& words)> of_jobs;       // of any kind, that have Workloads; and of Workloads
+  std::function<Words(const Words& words)> of_resources;  // that queues have quota for: "nvidia.com/gpu"
+};
 
 // The candidates for the last of the words (which may be empty) and the line ":4". Options and subcommands are those
-// of the app. Pure but for `names_of`.
-std::string complete(const CLI::App& app, const std::vector<std::string>& words, const NamesOf& names_of);
+// of the app. Pure but for `cluster`.
+std::string complete(const CLI::App& app, const std::vector<std::string>& words, const ClusterNames& cluster);
 
-// Asks the API server that the words' flags name, for at most 500 names and 3 s.
-std::vector<std::string> names_from_cluster(const ResourceType& type, const std::vector<std::string>& words);
+// Asks the API server that the words' flags name, for at most 500 objects and 3 s.
+ClusterNames names_from_cluster();
 
 // The script of a shell.
 Result<std::string> completion_script(std::string_view shell);

@@ -85,12 +85,33 @@ TEST_CASE("a suggestion is for readers who can list its kind") {
   CHECK(made == full());
 }
 
-TEST_CASE("jobs jobsets and workloads can be explained and nothing else") {
-  CHECK(explainable_type("job") == &kJobs);
-  CHECK(explainable_type("jobsets") == &kJobSets);
-  CHECK(explainable_type("workload") == &kWorkloads);
-  CHECK(explainable_type("pods") == nullptr);
-  CHECK(explainable_type("") == nullptr);
+TEST_CASE("the order keeps its numbers where names are hidden") {
+  ExplainReply made = full();
+  made.order = ExplainedOrder{.cluster_queue = "cq",
+                              .position = 2,
+                              .pending = 2,
+                              .ahead = {{"priority", 1}},
+                              .fair = true,
+                              .queue = {},
+                              .heads = {}};
+  made.order->queue = {
+      {.position = 1, .ns = "secret", .name = "big", .cluster_queue = "cq", .priority = 9, .priority_class = "gold"},
+      {.position = 2, .ns = "team-a", .name = "job-train", .cluster_queue = "cq", .itself = true, .priority = 1}};
+  made.order->queue[0].decided_by = "priority";
+  made.order->heads = {made.order->queue[0]};
+  made.order->heads[0].level = 2;
+  made.order->heads[0].share = 12.5;
+  made.order->heads[0].weight = 2;
+  made.order->heads[0].borrows = made.order->heads[0].claim = made.order->heads[0].blocked = true;
+  CHECK(*read_explained(to_json(made)) == made);
+  CHECK(namespaces_named(made) == std::vector<std::string>{"a", "b", "c", "secret"});
+  hide_names(made, [](const std::string&) { return false; });
+  const std::string text = to_json(made).dump();
+  for (const char* hidden : {"secret", "big", "gold"}) CHECK(text.find(hidden) == std::string::npos);
+  CHECK(made.order->queue[0].priority == 9);
+  CHECK(made.order->heads[0].cluster_queue.empty());
+  // What was asked about is the reader's own question.
+  CHECK(made.order->queue[1].name == "job-train");
 }
 
 }  // namespace

@@ -262,8 +262,25 @@ func TestExplainSaysWhyAJobWaits(t *testing.T) {
 	if _, code, _ := musterExplain(t, boss, "configmap/none", "-n", mine); code != 2 {
 		t.Errorf("about a ConfigMap: exit code %d", code)
 	}
-	// Of a kind that is not queued the answer needs no muster, and hardly the object.
-	if answer, code, complaint := musterExplain(t, boss, "pod/none", "-n", mine); code != 1 || answer.Reason != "KindNotQueued" {
+	// Of a kind that is not queued here the answer is found in the object.
+	if answer, code, complaint := musterExplain(t, boss, "pod/none", "-n", mine); code != 1 || answer.Reason != "NotFound" {
 		t.Errorf("about a pod that does not exist: exit code %d, %+v, %s", code, answer, complaint)
+	}
+	// A name alone, the kind with its group, and the name of the job as that of its Workload.
+	for _, form := range [][]string{{"train"}, {"jobs.batch/train"}, {"jobs", "train"}, {"workload/train"}} {
+		answer, code, complaint := musterExplain(t, boss, append(form, "-n", mine)...)
+		if code != 0 || answer.Reason != told.Reason {
+			t.Errorf("%v: exit code %d, %+v, %s", form, code, answer, complaint)
+		}
+	}
+	// The terms of its place, from muster.
+	command := exec.Command(harness.MusterBinary(), "priority", "job/train", "-n", mine, "--kubeconfig", boss)
+	if out, err := command.CombinedOutput(); err != nil || !strings.Contains(string(out), " has position ") {
+		t.Errorf("%v: %s", err, out)
+	}
+	// To whom may not list them, Workloads of other namespaces have a place and no name.
+	command = exec.Command(harness.MusterBinary(), "priority", "job/train", "-n", mine, "--kubeconfig", asServiceAccount(t, cluster, mine, "dev"))
+	if out, err := command.CombinedOutput(); err != nil || !strings.Contains(string(out), "(not visible)") || strings.Contains(string(out), "secret") {
+		t.Errorf("%v: %s", err, out)
 	}
 }

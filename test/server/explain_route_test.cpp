@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "jobs/naming/named_kind.h"
 #include "test/server/test_server.h"
 
 namespace muster::test::explain_route_test {
@@ -61,6 +62,8 @@ class ExplainServer {
     reviewed.push_back(std::string(token) + " " + std::string(verb) + " " + std::string(object.type->plural) + " " +
                        object.ns + "/" + object.name);
     if (token == "admin") return server::AuthDecision::kAllowed;
+    if (token == "jobs")
+      return object.type == &kJobs ? server::AuthDecision::kAllowed : server::AuthDecision::kForbidden;
     if (token == "down") return server::AuthDecision::kUnavailable;
     if (token == "dev")
       return object.ns == "team-a" ? server::AuthDecision::kAllowed : server::AuthDecision::kForbidden;
@@ -119,6 +122,18 @@ TEST_CASE("Explain: names are suggested to those who can list their kind") {
   CHECK(actions("dev") == 1);
 }
 
+TEST_CASE("Explain: each kind is asked for by its plural, and the API server decides about that very object") {
+  for (const jobs::NamedKind& kind : jobs::named_kinds()) {
+    ExplainServer server;
+    const std::string path = server::explain_path({kind.type, "team-a", "x"});
+    INFO(path);
+    CHECK(server.get(path).status == 200);
+    REQUIRE(server.asked.size() == 1);
+    CHECK(server.asked[0].type->kind == kind.type->kind);
+    CHECK(server.reviewed[0] == "admin get " + std::string(kind.type->plural) + " team-a/x");
+  }
+}
+
 TEST_CASE("Explain: refusals are Status objects and nobody is asked") {
   struct Row {
     const char* name;
@@ -134,8 +149,11 @@ TEST_CASE("Explain: refusals are Status objects and nobody is asked") {
       {"an unknown token", kTrain, "X-Muster-Token: who\r\n", 401, "this token is not one for muster"},
       {"a stranger", kTrain, "X-Muster-Token: stranger\r\n", 403, "cannot get jobs.batch \\\"train\\\""},
       {"the API server is away", kTrain, "X-Muster-Token: down\r\n", 503, "could not be asked"},
-      {"another kind", prefix + "team-a/pods/x", admin, 400, "jobs, jobsets or workloads"},
-      {"a singular", prefix + "team-a/job/x", admin, 400, "jobs, jobsets or workloads"},
+      {"another kind", prefix + "team-a/secrets/x", admin, 400, "muster knows no kind"},
+      {"a singular", prefix + "team-a/job/x", admin, 400, "the plural of a kind"},
+      {"a kind with its group", prefix + "team-a/jobs.batch/x", admin, 400, "the plural of a kind"},
+      {"who may get Jobs alone", prefix + "team-a/pods/x", "X-Muster-Token: jobs\r\n", 403,
+       "cannot get pods \\\"x\\\""},
       {"no name", prefix + "team-a/jobs", admin, 400, "NAMESPACE/KIND/NAME"},
       {"an empty name", prefix + "team-a/jobs/", admin, 400, "no object can have this name"},
       {"too many parts", prefix + "team-a/jobs/x/y", admin, 400, "NAMESPACE/KIND/NAME"},

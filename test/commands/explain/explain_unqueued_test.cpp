@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/unqueued_kinds.h"
+
 namespace explain_unqueued_test {
 
 using namespace muster;
@@ -34,89 +36,89 @@ kube::StatusError refusal(int code, const std::string& reason) {
 
 }  // namespace
 
-TEST_CASE("explain of a kind that is not queued says so whether or not the object can be read") {
-  const UnqueuedKind& kind = *find_unqueued_kind("rayjob");
+jobs::NamedKind named(const char* word) {
+  return *jobs::find_named_kind(word);
+}
+
+json part(const char* name, const char* created, const json& more = json::object()) {
+  json made = {{"metadata", {{"name", name}, {"creationTimestamp", created}}}};
+  made.merge_patch(more);
+  return made;
+}
+
+TEST_CASE("explain of an object that muster does not know says so whether or not it can be read") {
   OneObject api(json{{"metadata", {{"labels", {{"kueue.x-k8s.io/queue-name", "q"}}}}}});
-  ExplainReply reply = ask_about_unqueued(api, kind, "team-a", "train");
-  CHECK(api.path == "/apis/ray.io/v1/namespaces/team-a/rayjobs/train");
+  ExplainReply reply = ask_about_unqueued(api, named("pod"), "team-a", "train");
+  CHECK(api.path == "/api/v1/namespaces/team-a/pods/train");
   CHECK(reply.found);
-  CHECK(reply.reason == "KindNotQueued");
-  CHECK(reply.headline == unqueued_sentence("RayJob"));
-  CHECK(reply.because.empty());
+  CHECK(reply.reason == "NotInQueue");
+  CHECK(reply.headline == "Pod team-a/train is in no queue: muster has nothing to do with it.");
   CHECK(reply.notes.empty());
 
   OneObject forbidden(fail_with(refusal(403, "Forbidden")));
-  reply = ask_about_unqueued(forbidden, kind, "team-a", "train");
+  reply = ask_about_unqueued(forbidden, named("pod"), "team-a", "train");
   CHECK(reply.found);
-  CHECK(reply.headline == unqueued_sentence("RayJob"));
-  CHECK(reply.notes == std::vector<std::string>{"The object could not be read: the server says Forbidden."});
+  CHECK(reply.headline == "Pod team-a/train could not be read.");
+  CHECK(reply.notes == std::vector<std::string>{"Not all could be read: the server says Forbidden."});
 
   OneObject missing(fail_with(refusal(404, "NotFound")));
-  CHECK_FALSE(ask_about_unqueued(missing, kind, "team-a", "train").found);
+  reply = ask_about_unqueued(missing, named("cronjob"), "team-a", "nightly");
+  CHECK_FALSE(reply.found);
+  CHECK(reply.headline == "There is no CronJob team-a/nightly.");
 }
 
-TEST_CASE("explain of a pod in a queue points at its Workload") {
-  const UnqueuedKind& kind = *find_unqueued_kind("pod");
-  json pod = {{"metadata", {{"name", "train"}, {"uid", "1"}, {"labels", {{"kueue.x-k8s.io/managed", "true"}}}}}};
-  ExplainReply reply = explain_unqueued(kind, "team-a", "train", pod, "");
-  CHECK(reply.headline == "Pod team-a/train waits or runs as a part of its Workload.");
-  REQUIRE(reply.change.size() == 1);
-  CHECK(reply.change[0].starts_with("Ask about that one: muster explain workload/pod-train-"));
-  for (const char* where : {"labels", "annotations"}) {
-    json member = pod;
-    member["metadata"][where]["kueue.x-k8s.io/pod-group-name"] = "three";
-    reply = explain_unqueued(kind, "team-a", "train", member, "");
-    CHECK(reply.change.at(0) == "Ask about that one: muster explain workload/three -n team-a.");
-  }
+TEST_CASE("explain of a CronJob names its Jobs, the newest first") {
+  json object = {
+      {"spec",
+       {{"suspend", true}, {"jobTemplate", {{"metadata", {{"labels", {{"kueue.x-k8s.io/queue-name", "q"}}}}}}}}}};
+  const json parts = {part("nightly-1", "2026-01-01T00:00:00Z",
+                           {{"status", {{"conditions", {{{"type", "Complete"}, {"status", "True"}}}}}}}),
+                      part("nightly-2", "2026-01-02T00:00:00Z", {{"spec", {{"suspend", true}}}})};
+  ExplainReply reply = explain_unqueued(named("cronjob"), "team-a", "nightly", object, parts, "");
+  CHECK(reply.reason == "QueuedAsJobs");
+  CHECK(reply.headline == "CronJob team-a/nightly is queued by its Jobs: each that it makes has a Workload.");
+  CHECK(reply.because == std::vector<std::string>{"It is suspended (spec.suspend), and makes no Jobs.",
+                                                  "job/nightly-2: suspended.", "job/nightly-1: Complete."});
+  CHECK(reply.change ==
+        std::vector<std::string>{"Ask about one of them: kubectl muster explain job/nightly-2 -n team-a"});
+  object["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = "q";
+  object["spec"]["jobTemplate"] = json::object();
+  reply = explain_unqueued(named("cronjob"), "team-a", "nightly", object, json::array(), "");
+  CHECK(reply.reason == "NoQueueName");
+  CHECK(reply.change.at(0) == "To queue them, set the label in spec.jobTemplate.metadata.labels.");
 }
 
-TEST_CASE("explain of a pod in a queue says whether it was started, and of what group it is") {
-  json pod = {{"metadata",
-               {{"name", "train"},
-                {"labels", {{"kueue.x-k8s.io/managed", "true"}}},
-                {"annotations",
-                 {{"kueue.x-k8s.io/pod-group-name", "three"},
-                  {"kueue.x-k8s.io/pod-group-total-count", "3"},
-                  {"kueue.x-k8s.io/role-hash", "worker"}}}}},
-              {"spec", {{"schedulingGates", {{{"name", "kueue.x-k8s.io/admission"}}}}}}};
-  const UnqueuedKind& kind = *find_unqueued_kind("pod");
-  ExplainReply reply = explain_unqueued(kind, "team-a", "train", pod, "");
-  REQUIRE(reply.because.size() == 2);
-  CHECK(reply.because[0].starts_with("The pod waits behind its scheduling gate kueue.x-k8s.io/admission"));
-  CHECK(reply.because[1] == "Its group has 3 pods, and it counts in the pod set worker.");
-  pod["spec"].erase("schedulingGates");
-  pod["status"]["phase"] = "Running";
-  reply = explain_unqueued(kind, "team-a", "train", pod, "");
-  CHECK(reply.because[0] == "The pod has no gate any more: it was started, and its phase is Running.");
-}
-
-TEST_CASE("explain of a set that serves points at its Workloads or pods, and of one in no queue says so") {
-  json object = {{"metadata", {{"name", "db"}, {"uid", "1"}}}, {"spec", {{"template", {{"spec", json::object()}}}}}};
-  const UnqueuedKind& kind = *find_unqueued_kind("statefulset");
-  CHECK(explain_unqueued(kind, "team-a", "db", object, "").reason == "KindNotQueued");
-  json& annotations = object["spec"]["template"]["metadata"]["annotations"];
-  annotations["kueue.x-k8s.io/pod-suspending-parent"] = "statefulset";
-  ExplainReply reply = explain_unqueued(kind, "team-a", "db", object, "");
-  CHECK(reply.reason == "QueuedAsWorkload");
-  CHECK(reply.change.at(0).starts_with("Ask about that one: muster explain workload/statefulset-db-"));
-  reply = explain_unqueued(*find_unqueued_kind("deployment"), "team-a", "db", object, "");
+TEST_CASE("explain of a Deployment names its pods and their state, and at most five") {
+  const json object = {
+      {"spec",
+       {{"template", {{"metadata", {{"annotations", {{"kueue.x-k8s.io/pod-suspending-parent", "deployment"}}}}}}}}}};
+  json parts = {part("web-1", "2026-01-01T00:00:00Z",
+                     {{"spec", {{"schedulingGates", {{{"name", "kueue.x-k8s.io/admission"}}}}}}}),
+                part("web-2", "2026-01-02T00:00:00Z", {{"status", {{"phase", "Running"}}}})};
+  ExplainReply reply = explain_unqueued(named("deployment"), "team-a", "web", object, parts, "");
   CHECK(reply.reason == "QueuedAsPods");
-  object["spec"] = {{"replicas", 4}, {"leaderWorkerTemplate", {{"workerTemplate", object["spec"]["template"]}}}};
-  reply = explain_unqueued(*find_unqueued_kind("leaderworkerset"), "team-a", "db", object, "");
-  CHECK(reply.because.at(0) == "It has 4 groups, each of which is admitted as a whole.");
-  CHECK(reply.change.at(0).find("workload/leaderworkerset-db-0-") != std::string::npos);
+  CHECK(reply.because == std::vector<std::string>{"pod/web-2: Running.", "pod/web-1: waits for its admission."});
+  for (int i = 0; i < 6; ++i) parts.push_back(part("old", "2025-01-01T00:00:00Z"));
+  reply = explain_unqueued(named("deployment"), "team-a", "web", object, parts, "");
+  CHECK(reply.because.back() == "And 3 older ones.");
+  CHECK(explain_unqueued(named("deployment"), "team-a", "web", json::object(), json::array(), "").reason ==
+        "NoQueueName");
+  CHECK(explain_unqueued(named("daemonset"), "team-a", "agent", json::object(), json::array(), "").headline ==
+        unqueued_sentence("DaemonSet"));
 }
 
 TEST_CASE("explain of a part points at what it is part of") {
-  const json pod = {{"metadata",
-                     {{"ownerReferences",
-                       {{{"apiVersion", "batch/v1"}, {"kind", "Job"}, {"name", "train"}, {"controller", true}}}}}}};
-  const ExplainReply reply = explain_unqueued(*find_unqueued_kind("pod"), "team-a", "train-x", pod, "");
-  REQUIRE(reply.because.size() == 1);
-  CHECK(reply.because[0] == "Pod team-a/train-x is part of Job team-a/train, which made it.");
-  const ExplainReply other = explain_unqueued(*find_unqueued_kind("pod"), "team-a", "x", json::object(), "");
-  REQUIRE(other.because.size() == 1);
-  CHECK(other.because[0] == "Pod team-a/x does not ask for a queue either.");
+  const auto owned = [](const char* kind) {
+    return json{{"metadata",
+                 {{"ownerReferences",
+                   {{{"apiVersion", "batch/v1"}, {"kind", kind}, {"name", "train"}, {"controller", true}}}}}}};
+  };
+  ExplainReply reply = explain_unqueued(named("pod"), "team-a", "train-x", owned("Job"), json::array(), "");
+  CHECK(reply.reason == kPartOfAnother);
+  CHECK(reply.headline == "Pod team-a/train-x is not queued by itself: it is part of Job team-a/train.");
+  CHECK(reply.change.at(0) == "Ask about that one: kubectl muster explain job/train -n team-a");
+  reply = explain_unqueued(named("pod"), "team-a", "train-x", owned("Workflow"), json::array(), "");
+  CHECK(reply.change.at(0) == "Ask about that one: what queues it decides when its parts run.");
 }
 
 }  // namespace explain_unqueued_test

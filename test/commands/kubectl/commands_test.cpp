@@ -143,7 +143,7 @@ TEST_CASE("create: a LocalQueue and a ResourceFlavor") {
 
 struct Completion {
   CLI::App app;
-  GetOptions get;
+  GetOptions get, who, tree;
   StopOptions stop;
   CreateOptions create;
   std::string created;
@@ -153,12 +153,22 @@ struct Completion {
     add_get(app, get);
     add_stop(app, stop);
     add_create(app, create, created);
+    add_who(app, who);
+    add_tree(app, tree);
   }
   std::string operator()(const std::vector<std::string>& words) {
-    return complete(app, words, [this](const ResourceType& type, const std::vector<std::string>&) {
-      asked.emplace_back(type.plural);
-      return std::vector<std::string>{"train", "test", "other"};
-    });
+    using Words = std::vector<std::string>;
+    return complete(app, words,
+                    {.of_kind =
+                         [this](const ResourceType& type, const Words&) {
+                           asked.emplace_back(type.plural);
+                           return Words{"train", "test", "other"};
+                         },
+                     .of_jobs = [](const Words&) { return Words{}; },
+                     .of_resources =
+                         [](const Words&) {
+                           return Words{"nvidia.com/gpu", "cpu", "cpu"};
+                         }});
   }
 };
 
@@ -169,7 +179,7 @@ TEST_CASE("completion: commands, kinds, names, flags and their values") {
     std::string asked;
   };
   const Row rows[] = {
-      {{""}, "create\nget\nstop\n:4\n", ""},
+      {{""}, "create\nget\nstop\ntree\nwho\n:4\n", ""},
       {{"g"}, "get\n:4\n", ""},
       {{"get", ""}, "clusterqueues\ncohorts\njobs\nqueues\nworkloads\n:4\n", ""},
       {{"get", "jobs", "t"}, "test\ntrain\n:4\n", "jobs"},
@@ -180,9 +190,12 @@ TEST_CASE("completion: commands, kinds, names, flags and their values") {
       {{"get", "jobs", "--all"}, "--all-namespaces\n:4\n", ""},
       {{"stop", "cl"}, "clusterqueue\n:4\n", ""},
       {{"stop", "clusterqueue", "te"}, "test\n:4\n", "clusterqueues"},
+      {{"stop", "job", "te"}, "test\n:4\n", "jobs"},
+      {{"who", ""}, "cpu\nnvidia.com/gpu\n:4\n", ""},
+      {{"tree", "--resource", "n"}, "nvidia.com/gpu\n:4\n", ""},
       {{"create", ""}, "clusterqueue\nflavor\nlocalqueue\n:4\n", ""},
       {{"create", "localqueue", "-c", "o"}, "other\n:4\n", "clusterqueues"},
-      {{}, "create\nget\nstop\n:4\n", ""},
+      {{}, "create\nget\nstop\ntree\nwho\n:4\n", ""},
   };
   for (const Row& row : rows) {
     Completion completion;
