@@ -17,7 +17,11 @@ TEST_CASE("explain: a job that is no business of the queues says why and who wou
   running["spec"]["suspend"] = false;
   running["status"] = {{"active", 2}, {"ready", 2}};
   const ExplainRow rows[] = {
-      {"there is none", [](ExplainCluster&) {}, "NotFound", "There is no Job team-a/train.", {"perhaps it is not a Job"}},
+      {"there is none",
+       [](ExplainCluster&) {},
+       "NotFound",
+       "There is no Job team-a/train.",
+       {"perhaps it is not a Job"}},
       {"there is no namespace", [](ExplainCluster& cluster) { cluster.vanish(kNamespaces, "team-a"); }, "NotFound",
        "Namespace not found: team-a."},
       {"it has no queue name",
