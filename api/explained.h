@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/meta/resource_type.h"
 #include "api/meta/time.h"
 #include "base/result.h"
 
