@@ -6,9 +6,11 @@
 
 #include "api/meta/time.h"
 
-namespace muster::commands::test::leader_state_test {
+namespace muster::test::leader_state_test {
 namespace {
 
+using commands::alarm_line;
+using commands::alarm_of;
 using nlohmann::json;
 
 const std::string kMuster = "muster-6f9c-abcde_0123456789abcdef0123456789abcdef";
@@ -39,4 +41,4 @@ TEST_CASE("leader state: a Lease that nobody renews says since when, and one of 
 }
 
 }  // namespace
-}  // namespace muster::commands::test::leader_state_test
+}  // namespace muster::test::leader_state_test
