@@ -17,6 +17,7 @@
 #include "mutators/partial_admission_off.h"
 #include "mutators/pod_gates.h"
 #include "mutators/queue_defaults.h"
+#include "mutators/record_submitter.h"
 #include "mutators/serving_template.h"
 #include "mutators/suspend.h"
 #include "mutators/trainjob_patch.h"
@@ -56,11 +57,12 @@ class Watch {
 }  // namespace
 
 std::span<const Mutator* const> mutator_chain() {
-  static constexpr std::array<const Mutator*, 16> chain = {
+  static constexpr std::array<const Mutator*, 17> chain = {
       &jobset_defaults,  // the next mutators see the JobSet after its defaults
       &jobset_keep_defaults,
       &default_local_queue,     // the next mutators read the queue name
       &default_priority_class,  // of queued jobs only
+      &record_submitter,        // of queued jobs only
       &suspend,
       &pod_gates,
       &serving_template,

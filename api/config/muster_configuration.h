@@ -74,6 +74,8 @@ struct MusterConfiguration {
   // With waitForPodsReady: an eviction says why the pods were late, for which the leader reads pods and Events once
   // before it.
   bool pod_reasons = true;
+  // The user who submits a job is written on the job and its Workload, for lists.
+  bool record_submitter = false;
 
   bool operator==(const MusterConfiguration&) const = default;
 };

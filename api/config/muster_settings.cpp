@@ -229,6 +229,14 @@ constexpr MusterSetting kSettings[] = {
          "not say it, the Warning Events of its namespace, once for each attempt. The reason is in the message of the "
          "eviction, so in `explain` and in the history, and in an Event of the job. Otherwise muster reads no Events, "
          "and needs no right to: see [explain.md](explain.md#why-pods-are-late)."},
+    {.name = "recordSubmitter",
+     .flag = "--record-submitter",
+     .value = toggle<&M::record_submitter>(),
+     .help = "Write the name of the user who submits a job on the job and its Workload, for get jobs --mine",
+     .off_help = "Do not record submitters",
+     .page =
+         "The webhook writes the name of the user who submits a job into the annotation `muster.batch/submitter` of "
+         "the job, and muster copies it to the Workload: see [Submitters](#submitters)."},
 };
 
 }  // namespace

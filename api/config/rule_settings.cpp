@@ -72,6 +72,7 @@ RuleSettings make_rule_settings(const Configuration& configuration, const Muster
   settings.group_scheduling = muster.group_scheduling;
   settings.uncounted_resources = uncounted_resources(configuration.effective);
   settings.deny_unqueued = muster.unqueued_kinds == UnqueuedKinds::kDeny;
+  settings.record_submitter = muster.record_submitter;
   settings.jobset_feature_gates = muster.jobset_feature_gates;
   return settings;
 }

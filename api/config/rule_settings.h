@@ -53,6 +53,8 @@ struct RuleSettings {
   std::set<std::string, std::less<>> uncounted_resources{};
   // A queue name on a kind that is not queued here is refused; else it gets a warning.
   bool deny_unqueued = false;
+  // Who submits a job is written on it (api/meta/submitter.h).
+  bool record_submitter = false;
   // muster itself is the JobSet controller of this cluster, so JobSets get from it what
   // they get from JobSet's own webhook elsewhere. Off beside that webhook.
   bool native_jobsets = false;

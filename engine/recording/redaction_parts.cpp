@@ -5,6 +5,7 @@
 
 #include "api/codec/json.h"
 #include "api/meta/constants.h"
+#include "api/meta/submitter.h"
 #include "jobs/group_scheduling.h"
 
 namespace muster::recording::parts {
@@ -148,9 +149,9 @@ json annotations(const json& value, const Walk& walk) {
   json kept = json::object();
   for (const auto& [key, annotation] : value.items()) {
     const bool is_read = is_of(key, "kueue.x-k8s.io") || is_of(key, "jobset.sigs.k8s.io") ||
-                         is_of(key, "muster.batch") || is_of(key, "leaderworkerset.sigs.k8s.io") ||
-                         is_of(key, "batch.kubernetes.io") || is_of(key, "workload.codeflare.dev.appwrapper") ||
-                         key == "ray.io/ft-enabled";
+                         (is_of(key, "muster.batch") && key != kSubmitterAnnotation) ||
+                         is_of(key, "leaderworkerset.sigs.k8s.io") || is_of(key, "batch.kubernetes.io") ||
+                         is_of(key, "workload.codeflare.dev.appwrapper") || key == "ray.io/ft-enabled";
     kept[key] = is_read ? open(annotation, walk.deeper()) : closed(annotation, walk.deeper());
   }
   return kept;

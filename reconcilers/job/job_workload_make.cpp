@@ -6,6 +6,7 @@
 
 #include "api/meta/constants.h"
 #include "api/meta/names.h"
+#include "api/meta/submitter.h"
 #include "api/workload_conditions.h"
 #include "jobs/admission_gates.h"
 #include "jobs/workload_name.h"
@@ -51,7 +52,8 @@ Labels annotations_for(const JobContext& context, const std::string& name) {
   Labels annotations;
   for (const auto& [key, value] : context.job.meta().annotations) {
     const bool gate = key == kAdmissionGatedByAnnotation && rules.enabled("AdmissionGatedBy");
-    if (gate || key.starts_with(kAdmissionRequestPrefix)) annotations.emplace(key, value);
+    if (gate || key == kSubmitterAnnotation || key.starts_with(kAdmissionRequestPrefix))
+      annotations.emplace(key, value);
   }
   if (context.job.elastic(rules)) {
     annotations.insert_or_assign(std::string(kElasticJobAnnotation), "true");

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/meta/constants.h"
+#include "api/meta/submitter.h"
 #include "api/workload_conditions.h"
 #include "jobs/prebuilt_workload.h"
 #include "reconcilers/job/job_workload_make.h"
@@ -33,6 +34,12 @@ Labels annotations_for(const PodContext& context) {
     const bool gate = key == kAdmissionGatedByAnnotation && context.rules().enabled("AdmissionGatedBy");
     if (gate || key.starts_with(kAdmissionRequestPrefix)) annotations.emplace(key, value);
   }
+  // A group of several users' pods has none.
+  const std::string_view submitter = context.group.meta.annotation(kSubmitterAnnotation);
+  const bool of_one = std::all_of(context.group.pods.begin(), context.group.pods.end(), [&](const QueuedPodPtr& pod) {
+    return pod->meta.annotation(kSubmitterAnnotation) == submitter;
+  });
+  if (of_one && !submitter.empty()) annotations.emplace(kSubmitterAnnotation, submitter);
   return annotations;
 }
 

@@ -6,6 +6,7 @@
 #include "api/codec/json.h"
 #include "api/kinds/serving_types.h"
 #include "api/meta/constants.h"
+#include "api/meta/submitter.h"
 
 namespace muster::reconcilers {
 namespace {
@@ -48,7 +49,7 @@ Labels annotations_for(const ServingContext& context, int32_t group) {
   if (const std::string gates = gates_of(context); !gates.empty())
     annotations.emplace(kAdmissionGatedByAnnotation, gates);
   for (const auto& [key, value] : context.set.meta.annotations) {
-    if (key.starts_with(kAdmissionRequestPrefix)) annotations.emplace(key, value);
+    if (key == kSubmitterAnnotation || key.starts_with(kAdmissionRequestPrefix)) annotations.emplace(key, value);
   }
   return annotations;
 }

@@ -28,9 +28,10 @@ std::set<std::string, std::less<>> names_in(const json& list) {
 }
 
 RuleSettings settings_of(const json& wanted) {
-  check_keys(wanted, {"manageJobsWithoutQueueName", "managedJobsNamespaceSelector", "frameworks", "featureGates",
-                      "suspendGuard", "admitters", "waiterImage", "nativeJobSets", "jobSetFeatureGates",
-                      "groupScheduling", "denyUnqueued", "externalFrameworks", "ownName", "jobSetController"});
+  check_keys(wanted,
+             {"manageJobsWithoutQueueName", "managedJobsNamespaceSelector", "frameworks", "featureGates",
+              "suspendGuard", "admitters", "waiterImage", "nativeJobSets", "jobSetFeatureGates", "groupScheduling",
+              "denyUnqueued", "externalFrameworks", "ownName", "jobSetController", "recordSubmitter"});
   RuleSettings settings;
   settings.manage_jobs_without_queue_name = wanted.value("manageJobsWithoutQueueName", false);
   if (wanted.contains("managedJobsNamespaceSelector")) {
@@ -51,6 +52,7 @@ RuleSettings settings_of(const json& wanted) {
   settings.waiter.shell_loop = wanted.contains("waiterImage");
   settings.group_scheduling = wanted.value("groupScheduling", true);
   settings.deny_unqueued = wanted.value("denyUnqueued", false);
+  settings.record_submitter = wanted.value("recordSubmitter", false);
   settings.native_jobsets = wanted.value("nativeJobSets", false);
   settings.jobset_feature_gates = wanted.value("jobSetFeatureGates", std::map<std::string, bool, std::less<>>());
   return settings;

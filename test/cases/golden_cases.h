@@ -9,7 +9,7 @@
 //   laterWebhook  a merge patch: what another mutating webhook does to the object after muster's (optional)
 //   settings     manageJobsWithoutQueueName, managedJobsNamespaceSelector, frameworks,
 //                featureGates, suspendGuard, admitters, waiterImage, nativeJobSets,
-//                jobSetFeatureGates, groupScheduling, denyUnqueued (all optional)
+//                jobSetFeatureGates, groupScheduling, denyUnqueued, recordSubmitter (all optional)
 //   view         objects that are in the cluster
 //   namespaceLabels  of the request's namespace as the API server knows it, where muster
 //                does not know the namespace yet (optional)

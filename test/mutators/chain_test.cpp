@@ -143,6 +143,7 @@ TEST_CASE("the chain suspends before it injects and asks for the queue first of 
   const auto place = [&](std::string_view name) { return std::find(names.begin(), names.end(), name) - names.begin(); };
   CHECK(place("default_local_queue") < place("default_priority_class"));
   CHECK(place("default_local_queue") < place("suspend"));
+  CHECK(place("default_local_queue") < place("record_submitter"));
   CHECK(place("default_local_queue") < place("multikueue_managed_by"));
   CHECK(place("suspend") < place("group_scheduling_inject"));
   CHECK(place("group_scheduling_keep") < std::ssize(names));

@@ -30,6 +30,7 @@ TEST_CASE("MusterConfiguration has defaults that need no file") {
     CHECK_FALSE(muster.aggregated_visibility);
     CHECK_FALSE(muster.dashboard);
     CHECK(muster.pod_reasons);
+    CHECK_FALSE(muster.record_submitter);
     CHECK_FALSE(muster.backoff_limit_timeout.has_value());
     CHECK(muster.backoff_jitter == 0.1);
   }
@@ -55,7 +56,9 @@ metricsCertDir: /etc/muster/metrics
 aggregatedVisibility: true
 dashboard: true
 podReasons: false
+recordSubmitter: true
 )");
+  CHECK(muster.record_submitter);
   CHECK(muster.dashboard);
   CHECK_FALSE(muster.pod_reasons);
   CHECK(muster.aggregated_visibility);
@@ -95,7 +98,7 @@ TEST_CASE("MusterConfiguration refuses what it does not know") {
        "backoffLimitTimeout, longestGracePeriod, backoffJitter, concurrentWrites, groupScheduling, "
        "webhookClientCAFile, "
        "webhookClientNames, metricsCertDir, "
-       "unqueuedKinds, aggregatedVisibility, dashboard, podReasons"},
+       "unqueuedKinds, aggregatedVisibility, dashboard, podReasons, recordSubmitter"},
       {"a word that is none", "suspendGuard: maybe",
        "suspendGuard: Invalid value: \"maybe\": must be enforce (reject) or observe (let through, with a warning)"},
       {"a wrong type", "suspendGuard: true", "suspendGuard: Invalid value: true: must be a string"},

@@ -42,6 +42,7 @@ const std::map<std::string, Example>& examples() {
       {"aggregatedVisibility", {true, {"true"}}},
       {"dashboard", {true, {"true"}}},
       {"podReasons", {false, {"false"}}},
+      {"recordSubmitter", {true, {"true"}}},
   };
   return values;
 }

@@ -47,18 +47,19 @@ json pod_template() {
 }  // namespace
 
 TEST_CASE("redaction: what a user writes into a pod is closed and what decisions read is kept") {
-  const json job = {
-      {"apiVersion", "batch/v1"},
-      {"kind", "Job"},
-      {"metadata",
-       {{"name", "train"},
-        {"namespace", "team"},
-        {"resourceVersion", "7"},
-        {"labels", {{"kueue.x-k8s.io/queue-name", "q"}, {"jobset.sigs.k8s.io/job-index", "1"}}},
-        {"annotations",
-         {{"kubectl.kubernetes.io/last-applied-configuration", kSecret}, {"simulate.muster.batch/run-time", "5m"}}}}},
-      {"spec", {{"parallelism", 3}, {"suspend", true}, {"template", pod_template()}}},
-      {"status", {{"active", 1}}}};
+  const json job = {{"apiVersion", "batch/v1"},
+                    {"kind", "Job"},
+                    {"metadata",
+                     {{"name", "train"},
+                      {"namespace", "team"},
+                      {"resourceVersion", "7"},
+                      {"labels", {{"kueue.x-k8s.io/queue-name", "q"}, {"jobset.sigs.k8s.io/job-index", "1"}}},
+                      {"annotations",
+                       {{"kubectl.kubernetes.io/last-applied-configuration", kSecret},
+                        {"muster.batch/submitter", kSecret},
+                        {"simulate.muster.batch/run-time", "5m"}}}}},
+                    {"spec", {{"parallelism", 3}, {"suspend", true}, {"template", pod_template()}}},
+                    {"status", {{"active", 1}}}};
   const json result = kept(kJobs, job);
   CHECK_FALSE(leaks(result));
   const json& pod = result["spec"]["template"]["spec"];

@@ -31,6 +31,21 @@ TEST_CASE("a job's life takes few writes: its Workload and start and end and far
   CHECK(cluster.settle(kTrain).empty());
 }
 
+TEST_CASE("a Workload has the submitter of its job, and without one has none") {
+  for (const bool recorded : {true, false}) {
+    JobCluster cluster;
+    json job = queued_job(1);
+    if (recorded) job["metadata"]["annotations"]["muster.batch/submitter"] = "alice";
+    job["metadata"]["annotations"]["note"] = "mine";
+    cluster.put(kJobs, "train", job);
+    cluster.settle(kTrain);
+    const json metadata = cluster.get(kWorkloads, cluster.names(kWorkloads).at(0))["metadata"];
+    const json annotations = metadata.value("annotations", json::object());
+    CHECK(annotations.value("muster.batch/submitter", "") == (recorded ? "alice" : ""));
+    CHECK_FALSE(annotations.contains("note"));
+  }
+}
+
 TEST_CASE("a Workload whose controller was replaced by what muster does not run is taken back and can be preempted") {
   Queued cluster;
   cluster.admit();

@@ -49,4 +49,25 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("a group's Workload has the submitter of its pods, where they have the same one") {
+  for (const char* other : {"alice", "bob", ""}) {
+    CAPTURE(other);
+    JobCluster cluster = cluster_of_pods({{"config", json::object()}});
+    cluster.reconcilers = {&reconcilers::pod_workload_reconciler};
+    json first = member();
+    first["metadata"]["annotations"]["kueue.x-k8s.io/pod-group-total-count"] = "2";
+    first["spec"]["schedulingGates"] = {{{"name", "kueue.x-k8s.io/admission"}}};
+    json second = first;
+    first["metadata"]["annotations"]["muster.batch/submitter"] = "alice";
+    if (*other != '\0') second["metadata"]["annotations"]["muster.batch/submitter"] = other;
+    second["metadata"]["name"] = "b";
+    second["metadata"]["uid"] = "b-uid";
+    cluster.put(kQueuedPods, first);
+    cluster.put(kQueuedPods, second);
+    cluster.settle_concerned();
+    const json annotations = cluster.get(kWorkloads, "group")["metadata"]["annotations"];
+    CHECK(annotations.value("muster.batch/submitter", "") == (std::string(other) == "alice" ? "alice" : ""));
+  }
+}
+
 }  // namespace empty_group_test

@@ -40,6 +40,18 @@ TEST_CASE("serving sets: the pods of a StatefulSet are one group, and its quota 
   CHECK(cluster.count() == 5);
 }
 
+TEST_CASE("serving sets: the Workload has the submitter of the set, and not that of its pods") {
+  Cluster cluster;
+  json set = stateful_set_of(1);
+  set["metadata"]["annotations"]["muster.batch/submitter"] = "alice";
+  cluster.put(kStatefulSets, set);
+  json pod = pod_of(0);
+  pod["metadata"]["annotations"]["muster.batch/submitter"] = "system:serviceaccount:kube-system:statefulset-controller";
+  cluster.put(kQueuedPods, pod);
+  cluster.settle_all();
+  CHECK(cluster.get(kWorkloads, kWorkload)["metadata"]["annotations"]["muster.batch/submitter"] == "alice");
+}
+
 TEST_CASE("serving sets: a pod that can be losing its gate holds the quota of a set that is scaled to zero") {
   Cluster cluster;
   cluster.admit_set_of_one();
