@@ -33,8 +33,9 @@ void ListCache::keep(const Snapshot& snapshot, const Starts& starts, const std::
     snapshot_ = snapshot;
     starts_ = starts;
   }
-  if (bytes_ + answer.size() > kMostBytes) return;
-  bytes_ += answer.size();
+  const size_t bytes = question.size() + answer.size();
+  if (bytes_ + bytes > kMostBytes) return;
+  bytes_ += bytes;
   answers_.emplace(question, std::make_shared<const std::string>(std::move(answer)));
 }
 

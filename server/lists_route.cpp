@@ -23,11 +23,16 @@ HttpResponse bad_request(const std::string& why) {
   return refuse(400, "BadRequest", why);
 }
 
+// Filters have so many values that one reader's could fill a cache: they have one of their own.
+struct ListCaches {
+  ListCache plain, filtered;
+};
+
 // One request: the user and the list that the user requests.
 class Question {
  public:
-  Question(const Lister& lister, ListCache& cache, const HttpRequest& request)
-      : lister_(lister), cache_(cache), request_(request) {}
+  Question(const Lister& lister, ListCaches& caches, const HttpRequest& request)
+      : lister_(lister), caches_(caches), request_(request) {}
 
   HttpResponse answer_list();
   HttpResponse answer_visibility() const;
@@ -38,7 +43,8 @@ class Question {
   template <class Make>
   HttpResponse from_snapshot(const Make& make) const;
   HttpResponse workloads();
-  HttpResponse page_of(const explain::WorkloadFilter& filter) const;
+  HttpResponse page_of(explain::WorkloadFilter filter) const;
+  std::optional<HttpResponse> hide_kinds(const explain::QueueSnapshot& snapshot, explain::WorkloadFilter& filter) const;
   HttpResponse local_queues();
   HttpResponse cluster_scoped(const ResourceType& type, json (*make)(const explain::QueueSnapshot&));
   HttpResponse usage();
@@ -46,7 +52,7 @@ class Question {
   std::string value(std::string_view name) const { return value_of(values_, name); }
 
   const Lister& lister_;
-  ListCache& cache_;
+  ListCaches& caches_;
   const HttpRequest& request_;
   QueryValues values_;
 };
@@ -81,9 +87,15 @@ HttpResponse Question::from_snapshot(const Make& make) const {
 }
 
 HttpResponse Question::workloads() {
-  if (auto wrong = read({"namespace", "queue", "clusterQueue", "limit", "offset"})) return *wrong;
-  explain::WorkloadFilter filter{
-      .ns = value("namespace"), .local_queue = value("queue"), .cluster_queue = value("clusterQueue")};
+  Names parameters = {"namespace", "queue", "clusterQueue", "limit", "offset"};
+  parameters.insert(explain::kFilterParameters.begin(), explain::kFilterParameters.end());
+  if (auto wrong = read(parameters)) return *wrong;
+  auto wanted = explain::read_workload_filter(values_);
+  if (!wanted) return bad_request(wanted.error().message);
+  explain::WorkloadFilter& filter = *wanted;
+  filter.ns = value("namespace");
+  filter.local_queue = value("queue");
+  filter.cluster_queue = value("clusterQueue");
   const auto limit = number_of(values_, "limit", filter.limit), offset = number_of(values_, "offset", 0);
   if (!limit || !offset) return bad_request((limit ? offset : limit).error().message);
   if (*limit > explain::WorkloadFilter::kMostLimit)
@@ -95,21 +107,42 @@ HttpResponse Question::workloads() {
   filter.limit = *limit;
   filter.offset = *offset;
   if (auto refused = authorize({"list", &kWorkloads, filter.ns})) return *refused;
-  return page_of(filter);
+  return page_of(std::move(filter));
 }
 
-HttpResponse Question::page_of(const explain::WorkloadFilter& filter) const {
+// Asked of every kind of which there are jobs: which ones belong to the Workloads of this list says only the list.
+std::optional<HttpResponse> Question::hide_kinds(const explain::QueueSnapshot& snapshot,
+                                                 explain::WorkloadFilter& filter) const {
+  for (const auto& [plural, type] : snapshot.job_types()) {
+    const AuthDecision decision = lister_.authorize(token_of(request_), {"list", type, filter.ns});
+    if (decision == AuthDecision::kUnavailable) return refusal_of(decision, "");
+    if (decision != AuthDecision::kAllowed) filter.hidden_kinds.emplace(plural);
+  }
+  return std::nullopt;
+}
+
+HttpResponse Question::page_of(explain::WorkloadFilter filter) const {
   const auto starts = lister_.starts ? lister_.starts() : nullptr;
   const auto snapshot = lister_.snapshot();
   if (!snapshot) return not_synced();
-  // Names contain no slash.
-  const std::string question = filter.ns + "/" + filter.local_queue + "/" + filter.cluster_queue + "/" +
-                               std::to_string(filter.limit) + "/" + std::to_string(filter.offset);
-  if (const auto kept = cache_.find(snapshot, starts, question)) return {200, "application/json", *kept};
-  const Result<json> list = explain::workload_list(*snapshot, filter, starts.get());
+  if (!filter.submitter.empty() && !snapshot->records_submitters())
+    return bad_request(std::string(explain::kNoSubmitters));
+  if (auto refused = hide_kinds(*snapshot, filter)) return *refused;
+  std::string question = std::to_string(filter.limit) + "/" + std::to_string(filter.offset);
+  bool filtered = false;
+  for (const auto& [name, given] : values_) {
+    if (name == "limit" || name == "offset" || given.empty()) continue;
+    question.append("/").append(name).append("=").append(std::to_string(given.size())).append(":").append(given);
+    filtered = filtered || explain::is_filter_parameter(name);
+  }
+  for (const std::string& hidden : filter.hidden_kinds) question.append("/").append(hidden);
+  ListCache& cache = filtered ? caches_.filtered : caches_.plain;
+  if (const auto kept = cache.find(snapshot, starts, question)) return {200, "application/json", *kept};
+  const auto list = explain::workload_list(*snapshot, filter, starts.get());
+  if (!list && list.error().forbidden) return refuse(403, "Forbidden", "forbidden: " + list.error().message);
   if (!list) return refuse(404, "NotFound", list.error().message);
   HttpResponse answer = answer_json(200, *list);
-  cache_.keep(snapshot, starts, question, answer.body);
+  cache.keep(snapshot, starts, question, answer.body);
   return answer;
 }
 
@@ -184,11 +217,11 @@ Route route(std::string_view path, const std::shared_ptr<const std::optional<Lis
   return {
       .method = HttpMethod::kGet,
       .path = std::string(path),
-      .handler = [lister, answer, cache = std::make_shared<ListCache>()](const HttpRequest& request) -> HttpResponse {
+      .handler = [lister, answer, caches = std::make_shared<ListCaches>()](const HttpRequest& request) -> HttpResponse {
         if (!*lister)
           return refuse(503, "ServiceUnavailable", "muster runs --standalone: it knows no cluster, and so no queues");
         if (token_of(request).empty()) return unauthenticated(false);
-        return answer(Question(**lister, *cache, request));
+        return answer(Question(**lister, *caches, request));
       },
       .prefix = true,
       .memory = [](size_t) { return kListMemory; },

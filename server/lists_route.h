@@ -1,12 +1,14 @@
 // Lists for users, as JSON beside the metrics, with authorization:
 //   GET /lists/v1/workloads?namespace=&queue=&clusterQueue=&limit=&offset=
+//       &state=&labelSelector=&search=&sortBy=&finished=&submitter= (explain/lists/workload_filter.h)
 //   GET /lists/v1/localqueues?namespace=     /lists/v1/clusterqueues     /lists/v1/cohorts
 //   GET /lists/v1/usage?clusterQueue=
 //   GET /lists/v1/holders?resource=&namespace=&queue= (or &clusterQueue=)
 //   GET /apis/visibility.kueue.x-k8s.io/{v1beta1,v1beta2}/clusterqueues/NAME/pendingworkloads?limit=&offset=
 //   GET /apis/visibility.kueue.x-k8s.io/{v1beta1,v1beta2}/namespaces/NS/localqueues/NAME/pendingworkloads
 // Tokens and refusals are those of explain_route.h. A list of a kind takes the right to list that kind in the
-// namespace, or in all where none is named; the visibility API takes `get` on Kueue's subresources. The same answers
+// namespace, or in all where none is named. Labels of jobs are shown and compared only for kinds that the user can list
+// there, beside the Workloads. The visibility API takes `get` on Kueue's subresources. The same answers
 // are at an API server's own paths where the visibility API is aggregated (visibility_route.h).
 #pragma once
 

@@ -39,12 +39,14 @@ struct PageList {
   std::set<std::string_view> parameters;
 };
 
+std::set<std::string_view> with_filters(std::set<std::string_view> parameters) {
+  parameters.insert(explain::kFilterParameters.begin(), explain::kFilterParameters.end());
+  return parameters;
+}
+
 const PageList* find_list(std::string_view name) {
   static const std::map<std::string_view, PageList> kLists = {
-      {"workloads",
-       {ListKind::kWorkloadList,
-        {"namespace", "queue", "clusterQueue", "limit", "offset", "state", "labelSelector", "search", "sortBy",
-         "finished", "submitter"}}},
+      {"workloads", {ListKind::kWorkloadList, with_filters({"namespace", "queue", "clusterQueue", "limit", "offset"})}},
       {"localqueues", {ListKind::kLocalQueueList, {"namespace"}}},
       {"clusterqueues", {ListKind::kClusterQueueList, {}}},
       {"cohorts", {ListKind::kCohortList, {}}},
@@ -69,9 +71,9 @@ PageAnswer answer_list(const PageList& list, const std::string& query, PageSourc
   if (list.kind == ListKind::kWorkloadList) {
     question.limit = std::clamp<int64_t>(*limit, 1, explain::WorkloadFilter::kMostLimit);
     question.offset = *offset;
-    for (const std::string_view name : kFilters) {
-      if (std::string value = server::value_of(*values, name); !value.empty())
-        question.filter.emplace(name, std::move(value));
+    if (auto read = explain::read_workload_filter(*values); !read) return refuse(400, read.error().message);
+    for (const auto& [name, value] : *values) {
+      if (explain::is_filter_parameter(name) && !value.empty()) question.filter.emplace(name, value);
     }
   }
   auto fetched = source.list(question);

@@ -15,9 +15,8 @@ std::string key_of(const ListQuestion& question) {
   std::string key = std::to_string(static_cast<int>(question.kind)) + "/" + question.ns + "/" + question.local_queue +
                     "/" + question.cluster_queue + "/" + question.resource + "/" + std::to_string(question.limit) +
                     "/" + std::to_string(question.offset);
-  // People type these: a length before each keeps two questions apart.
   for (const auto& [name, value] : question.filter)
-    key += "/" + name + "=" + std::to_string(value.size()) + ":" + value;
+    key.append("/").append(name).append("=").append(std::to_string(value.size())).append(":").append(value);
   return key;
 }
 

@@ -9,6 +9,7 @@
 #include "commands/kubectl/get_command.h"
 #include "commands/kubectl/reader.h"
 #include "commands/kubectl/stop_command.h"
+#include "explain/lists/workload_state.h"
 #include "jobs/naming/named_kind.h"
 
 namespace muster::commands {
@@ -141,6 +142,8 @@ Words values_of_option(const Reached& reached, const Words& words, const Cluster
   if (name == "--clusterqueue" || name == "-c") return cluster.of_kind(kClusterQueues, words);
   if (name == "--cohort") return cluster.of_kind(kCohorts, words);
   if (name == "--resource") return cluster.of_resources(words);
+  if (name == "--state") return {explain::kWorkloadStates.begin(), explain::kWorkloadStates.end()};
+  if (name == "--sort-by") return {"created", "name", "priority", "queue"};
   if (name != "-o" && name != "--output") return {};
   if (names_an_object(reached)) return {"json", "text"};
   if (reached.name == "create") return {"json", "name", "yaml"};

@@ -9,8 +9,10 @@
 
 #include "api/codec/json.h"
 #include "api/meta/names.h"
+#include "api/meta/submitter.h"
 #include "base/did_you_mean.h"
 #include "commands/kubectl/leader_state.h"
+#include "commands/kubectl/own_session.h"
 #include "commands/terminal/cli_choice.h"
 
 namespace muster::commands {
@@ -107,6 +109,59 @@ void add_list_flags(CLI::App& command, GetOptions& options) {
   add_reader_flags(command, options.cluster);
 }
 
+// A check of one parameter, with the sentence of muster.
+CLI::Validator checked_parameter(const char* parameter) {
+  return parsed_by([parameter](const std::string& text) -> Result<bool> {
+    if (text.empty()) return fail("must not be empty; leave the flag out to have no such filter");
+    auto read = explain::read_workload_filter({{parameter, text}});
+    if (!read) return fail(read.error().message);
+    return true;
+  });
+}
+
+void add_filter_flags(CLI::App& command, GetOptions& options) {
+  command.add_flag("--mine", options.mine, "Only jobs that you submitted (muster must record submitters)");
+  const auto add = [&](const char* flag, std::string& value, const char* type, const char* parameter,
+                       const char* help) {
+    command.add_option(flag, value, help)->type_name(type)->check(checked_parameter(parameter));
+  };
+  add("-l,--selector", options.selector, "SELECTOR", "labelSelector",
+      "Only jobs whose labels match, for example team=a,tier in (gold,silver),!debug");
+  add("--state", options.states, "STATES", "state",
+      "Only these states: Pending, QuotaReserved, Admitted, Evicted, Inactive, Finished, Failed; several with commas");
+  add("--search", options.search, "TEXT", "search",
+      "Only where the namespace or the name of the job or Workload contains this, in upper or lower case");
+  command.add_flag("--finished", options.finished, "Also jobs that finished or failed within the last day");
+  add("--sort-by", options.sort_by, "ORDER", "sortBy",
+      "queue (the default), created, name or priority; with a minus before it the other way round");
+}
+
+// nullopt: `get` of this kind has no filters.
+std::optional<explain::FilterValues> filter_of(const GetOptions& options) {
+  explain::FilterValues filter;
+  const auto add = [&](const char* parameter, const std::string& value) {
+    if (!value.empty()) filter.emplace(parameter, value);
+  };
+  add("labelSelector", options.selector);
+  add("state", options.states);
+  add("search", options.search);
+  add("sortBy", options.sort_by);
+  if (options.finished) add("finished", "true");
+  if (!find_get_kind(options.kind) || find_get_kind(options.kind)->list == ListKind::kWorkloadList) return filter;
+  return filter.empty() && !options.mine ? std::optional(filter) : std::nullopt;
+}
+
+// Who the API server says that the caller is.
+Result<std::string> own_name(MusterReader& reader) {
+  const auto caller = ask_for_caller(reader.api(), system_clock());
+  if (!caller) return fail("--mine: the API server did not say who you are: " + caller.error().message);
+  const std::string name(string_at(caller->user, {"username"}));
+  if (!is_recorded_name(name))
+    return fail("--mine: muster records no name with control characters or of more than " +
+                std::to_string(kLongestSubmitter) + " bytes, and yours is one");
+  return name;
+}
+
 }  // namespace
 
 std::optional<GetKind> find_get_kind(std::string_view word) {
@@ -149,11 +204,15 @@ void add_get(CLI::App& app, GetOptions& options) {
   command.add_flag("-A,--all-namespaces", options.all_namespaces, "Of all namespaces");
   command.add_option("-q,--queue", options.queue, "Workloads of this LocalQueue");
   command.add_option("--clusterqueue", options.cluster_queue, "Workloads of this ClusterQueue");
+  add_filter_flags(command, options);
   command.add_flag("-w,--watch", options.watch, "Print each row that changes, until you interrupt the command");
   command.add_flag("--no-headers", options.no_headers, "Leave out the first line of the table");
   add_list_flags(command, options);
   command.footer(
       "Examples:\n  kubectl muster get jobs\n  kubectl muster get workloads -q team -o wide\n"
+      "  kubectl muster get jobs --mine --state Pending,Admitted\n"
+      "  kubectl muster get jobs -l team=vision --search train --sort-by=-priority\n"
+      "  kubectl muster get jobs --finished --sort-by=-created\n"
       "  kubectl muster get workloads -A --clusterqueue research\n  kubectl muster get queues -w");
 }
 
@@ -205,21 +264,34 @@ int get(const GetOptions& options, std::ostream& out, std::ostream& err) {
     return stop(err, "get", 2, "--queue and --clusterqueue are for workloads and jobs");
   if (!options.queue.empty() && (options.all_namespaces || !options.cluster_queue.empty()))
     return stop(err, "get", 2, "--queue is of one namespace; leave out --all-namespaces and --clusterqueue");
+  auto filter = filter_of(options);
+  if (!filter)
+    return stop(err, "get", 2,
+                "--mine, --selector, --state, --search, --finished and --sort-by are for workloads and jobs");
   const bool table = options.format == ListFormat::kTable || options.format == ListFormat::kWide;
   if (options.watch && !table) return stop(err, "get", 2, "--watch prints tables; leave out -o json, yaml or name");
   auto reader = MusterReader::connect(options.cluster);
   if (!reader) return stop(err, "get", 1, reader.error().message);
+  if (options.mine) {
+    auto name = own_name(**reader);
+    if (!name) return stop(err, "get", 1, name.error().message);
+    filter->emplace("submitter", *name);
+  }
   const std::string ns = kind.namespaced && !options.all_namespaces ? (*reader)->ns() : "";
-  const ListCommand listing{
-      **reader,
-      options,
-      {.kind = kind.list, .ns = ns, .local_queue = options.queue, .cluster_queue = options.cluster_queue},
-      {.format = options.format, .namespaces = options.all_namespaces, .jobs = kind.jobs}};
+  const ListCommand listing{**reader,
+                            options,
+                            {.kind = kind.list,
+                             .ns = ns,
+                             .local_queue = options.queue,
+                             .cluster_queue = options.cluster_queue,
+                             .filter = std::move(*filter)},
+                            {.format = options.format, .namespaces = options.all_namespaces, .jobs = kind.jobs}};
   const auto fetched = listing.fetch();
   if (!fetched) return stop(err, "get", 1, fetched.error().message);
   print_notes(*fetched, err);
   if (table && fetched->list["items"].empty() && !options.watch) {
-    err << "No " << options.kind << " found" << (ns.empty() ? "" : " in namespace " + ns) << ".\n";
+    err << "No " << options.kind << (listing.question.filter.empty() ? "" : " that match") << " found"
+        << (ns.empty() ? "" : " in namespace " + ns) << ".\n";
     return 0;
   }
   const std::string text = list_text(fetched->list, listing.style, now());

@@ -20,6 +20,9 @@ struct GetOptions {
   std::vector<std::string> names{};
   std::string queue{}, cluster_queue{};
   std::string resource{};
+  // Filters and order of Workloads; empty: none.
+  std::string selector{}, states{}, sort_by{}, search{};
+  bool mine = false, finished = false;
   bool all_namespaces = false;
   bool watch = false;
   bool no_headers = false;

@@ -1,14 +1,18 @@
 #include "commands/kubectl/lists.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "api/codec/json.h"
+#include "api/meta/submitter.h"
 #include "commands/kubectl/local_reading.h"
 #include "explain/lists/holder_list.h"
 #include "explain/lists/queue_list.h"
 #include "explain/lists/workload_list.h"
+#include "jobs/job_kind.h"
 #include "server/lists_route.h"
 
 namespace muster::commands {
@@ -81,8 +85,9 @@ Result<json, NoAnswer> ask_muster(MusterReader& reader, const ListQuestion& ques
   return all;
 }
 
-// The kinds on which the scheduler depends; jobs and pods are not in these lists.
-bool matters(const ResourceType& type) {
+// The kinds on which the scheduler depends. Jobs and pods are read only for the labels that a selector compares.
+bool matters(const ResourceType& type, bool compares_labels) {
+  if (compares_labels && jobs::find_job_kind(type) != nullptr) return true;
   for (const ResourceType* no : {&kJobs, &kJobSets, &kPods, &kConfigMaps, &kServices}) {
     if (no->plural == type.plural) return false;
   }
@@ -95,15 +100,50 @@ const ResourceType& type_of(ListKind kind) {
   return kind == ListKind::kCohortList ? kCohorts : kWorkloads;
 }
 
-Result<json> make_list(const explain::QueueSnapshot& snapshot, const ListQuestion& question) {
+// The kinds of jobs whose labels are not known here.
+std::set<std::string, std::less<>> hidden_kinds(const LocalReading& reading, bool compares_labels) {
+  std::set<std::string, std::less<>> hidden(reading.missing().begin(), reading.missing().end());
+  if (compares_labels) return hidden;
+  for (const jobs::JobKind* kind : jobs::job_kinds()) hidden.emplace(kind->type.plural);
+  return hidden;
+}
+
+Result<json> make_workload_list(const explain::QueueSnapshot& snapshot, const ListQuestion& question,
+                                const LocalReading& reading) {
+  auto filter = explain::read_workload_filter(question.filter);
+  if (!filter) return fail(filter.error().message);
+  if (!filter->submitter.empty() && !snapshot.records_submitters()) return fail(std::string(explain::kNoSubmitters));
+  filter->ns = question.ns;
+  filter->local_queue = question.local_queue;
+  filter->cluster_queue = question.cluster_queue;
+  filter->limit = question.limit > 0 ? question.limit : INT64_MAX;
+  filter->offset = question.offset;
+  filter->hidden_kinds = hidden_kinds(reading, !filter->labels.empty());
+  auto list = explain::workload_list(snapshot, *filter);
+  if (!list) return fail(list.error().message);
+  return std::move(*list);
+}
+
+// muster's own configuration is not known here, and only muster writes submitters.
+bool records_submitters(const explain::QueueListing& listing, const ReconcilerSettings& settings) {
+  const auto has = [](const WorkloadPtr& workload) { return !workload->meta.annotation(kSubmitterAnnotation).empty(); };
+  if (settings.queues.rules.record_submitter) return true;
+  if (std::any_of(listing.finished.begin(), listing.finished.end(), has)) return true;
+  if (std::any_of(listing.listing.elsewhere.begin(), listing.listing.elsewhere.end(), has)) return true;
+  for (const scheduler::ListedClusterQueue& queue : listing.listing.cluster_queues) {
+    for (const scheduler::PendingEntry& entry : queue.pending)
+      if (has(entry.object)) return true;
+    for (const scheduler::HolderEntry& holder : queue.holders)
+      if (has(holder.object)) return true;
+  }
+  return false;
+}
+
+Result<json> make_list(const explain::QueueSnapshot& snapshot, const ListQuestion& question,
+                       const LocalReading& reading) {
   switch (question.kind) {
     case ListKind::kWorkloadList:
-      if (!question.filter.empty()) return fail("only muster itself filters and sorts lists");
-      return explain::workload_list(snapshot, {.ns = question.ns,
-                                               .local_queue = question.local_queue,
-                                               .cluster_queue = question.cluster_queue,
-                                               .limit = question.limit > 0 ? question.limit : INT64_MAX,
-                                               .offset = question.offset});
+      return make_workload_list(snapshot, question, reading);
     case ListKind::kLocalQueueList:
       return explain::local_queue_list(snapshot, question.ns);
     case ListKind::kClusterQueueList:
@@ -128,7 +168,9 @@ Result<FetchedList> look_here(MusterReader& reader, const ListQuestion& question
   const Now now = system_clock().now();
   LocalReading reading(*settings);
   const std::string ns = question.ns.empty() ? reader.ns() : question.ns;
-  if (auto read = reading.read(reader.api(), type_of(question.kind), ns, matters, now); !read)
+  const bool compares_labels = question.filter.contains("labelSelector");
+  const auto wanted = [&](const ResourceType& type) { return matters(type, compares_labels); };
+  if (auto read = reading.read(reader.api(), type_of(question.kind), ns, wanted, now); !read)
     return fail(read.error().message);
   if (question.ns.empty() && reading.partial().contains(type_of(question.kind).plural))
     return fail("you cannot list " + std::string(type_of(question.kind).plural) +
@@ -136,7 +178,8 @@ Result<FetchedList> look_here(MusterReader& reader, const ListQuestion& question
   const engine::Engine& engine = reading.engine();
   explain::QueueListing listing = explain::take_queue_listing(engine.state(), engine.decisions(), false, now);
   listing.unseen = reading.missing();
-  auto list = make_list(explain::QueueSnapshot(std::move(listing)), question);
+  listing.records_submitters = records_submitters(listing, *settings);
+  auto list = make_list(explain::QueueSnapshot(std::move(listing)), question, reading);
   if (!list) return fail(list.error().message);
   return FetchedList{std::move(*list), reading.notes()};
 }

@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "commands/kubectl/reader.h"
+#include "explain/lists/workload_filter.h"
 
 namespace muster::commands {
 
@@ -23,8 +24,8 @@ struct ListQuestion {
   std::string resource{};  // of holders
   // A part of the Workloads; a limit of 0: all of them.
   int64_t limit = 0, offset = 0;
-  // Of Workloads, as muster's list takes them: state, labelSelector, search, sortBy, finished, submitter.
-  std::map<std::string, std::string, std::less<>> filter{};
+  // Of Workloads: the values of explain::kFilterParameters, which are valid.
+  explain::FilterValues filter{};
 };
 
 struct FetchedList {

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "api/workload_conditions.h"
+#include "explain/lists/workload_state.h"
+#include "jobs/job_kind.h"
 #include "scheduler/views/listing.h"
 
 namespace muster::explain {
@@ -13,6 +15,16 @@ namespace {
 Timestamp reserved_since(const Workload& workload) {
   const Condition* reserved = find_condition(workload.status.conditions, kQuotaReservedCondition);
   return reserved == nullptr ? Timestamp{} : reserved->last_transition;
+}
+
+// Seconds: a day.
+constexpr int64_t kListedAfterTheEnd = 86'400;
+
+bool ended_later(const ListedWorkload& a, const ListedWorkload& b) {
+  const Timestamp left = finished_at(*a.object), right = finished_at(*b.object);
+  if (left != right) return right < left;
+  const ObjectMeta &first = a.object->meta, &second = b.object->meta;
+  return std::tie(first.ns, first.name) < std::tie(second.ns, second.name);
 }
 
 // Workloads whose reservation is not written yet come last.
@@ -34,6 +46,19 @@ QueueListing take_queue_listing(const state::ClusterState& state, const state::S
     taken.local_queues.push_back({queue, state.queue_counts().of_local_queue(queue->meta.ns, queue->meta.name)});
   });
   taken.at = to_timestamp(now.wall);
+  // select() sorts what is wanted, and the readers' thread has the time for that.
+  state.select(kWorkloads, [&](const TypedObject& object) {
+    const WorkloadPtr& workload = std::get<WorkloadPtr>(object);
+    if (workload->finished() && taken.at.seconds - finished_at(*workload).seconds <= kListedAfterTheEnd)
+      taken.finished.push_back(workload);
+    return false;
+  });
+  for (const jobs::JobKind* kind : jobs::job_kinds()) {
+    state.select(kind->type, [&](const TypedObject& object) {
+      if (!meta_of(object).labels.empty()) taken.jobs.push_back({object, &kind->type});
+      return false;
+    });
+  }
   taken.leads = leads;
   return taken;
 }
@@ -50,6 +75,21 @@ QueueSnapshot::QueueSnapshot(QueueListing listed) : listed_(std::move(listed)) {
     return std::tie(a->meta.ns, a->meta.name) < std::tie(b->meta.ns, b->meta.name);
   });
   for (const WorkloadPtr& workload : elsewhere) add({.object = workload});
+  for (const WorkloadPtr& workload : listed_.finished)
+    finished_.push_back({.object = workload, .place = ListedWorkload::Place::kFinished});
+  std::sort(finished_.begin(), finished_.end(), ended_later);
+  jobs_.reserve(listed_.jobs.size());
+  for (const ListedJob& job : listed_.jobs) {
+    jobs_.emplace(meta_of(job.object).uid, &job);
+    job_types_.emplace(job.type->plural, job.type);
+  }
+}
+
+const ListedJob* QueueSnapshot::job_of(const Workload& workload) const {
+  if (!workload.meta.controller) return nullptr;
+  const auto found = jobs_.find(workload.meta.controller->uid);
+  if (found == jobs_.end() || meta_of(found->second->object).ns != workload.meta.ns) return nullptr;
+  return found->second;
 }
 
 void QueueSnapshot::add_queue(uint32_t queue) {

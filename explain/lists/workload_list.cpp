@@ -1,12 +1,16 @@
 #include "explain/lists/workload_list.h"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "api/meta/names.h"
+#include "api/meta/selector_text.h"
+#include "api/meta/submitter.h"
 #include "api/requests.h"
 #include "explain/lists/workload_state.h"
+#include "jobs/job_kind.h"
 
 namespace muster::explain {
 namespace {
@@ -29,7 +33,39 @@ void add_admission(const Workload& workload, json& item) {
   item["usage"] = std::move(amounts);
 }
 
-json to_json(const QueueSnapshot& snapshot, const ListedWorkload& listed, const StartEstimates* starts) {
+// Of the job; of the Workload itself where no job is known, as of a group of pods.
+const Labels& labels_of(const QueueSnapshot& snapshot, const Workload& workload) {
+  const ListedJob* job = snapshot.job_of(workload);
+  return job == nullptr ? workload.meta.labels : meta_of(job->object).labels;
+}
+
+// Whether its job is of a kind that the reader cannot list.
+bool is_hidden(const QueueSnapshot& snapshot, const Workload& workload, const WorkloadFilter& filter) {
+  if (filter.hidden_kinds.empty() || !workload.meta.controller) return false;
+  if (const ListedJob* job = snapshot.job_of(workload)) return filter.hidden_kinds.contains(job->type->plural);
+  const jobs::JobKind* kind = jobs::find_job_kind(*workload.meta.controller);
+  return kind != nullptr && filter.hidden_kinds.contains(kind->type.plural);
+}
+
+// A user can give a job more labels than a list can show.
+void add_labels(const Labels& labels, json& item) {
+  json shown = json::object();
+  size_t room = kMostBytesOfLabels, left_out = 0;
+  for (const auto& [key, value] : labels) {
+    const bool fits = left_out == 0 && key.size() + value.size() <= room;
+    if (fits) {
+      room -= key.size() + value.size();
+      shown[key] = value;
+    } else {
+      ++left_out;
+    }
+  }
+  item["labels"] = std::move(shown);
+  if (left_out > 0) item["labelsLeftOut"] = left_out;
+}
+
+json to_json(const QueueSnapshot& snapshot, const ListedWorkload& listed, const WorkloadFilter& filter,
+             const StartEstimates* starts) {
   const Workload& workload = *listed.object;
   const std::string reason = reason_of(snapshot, listed);
   json item = {{"namespace", workload.meta.ns},
@@ -44,7 +80,7 @@ json to_json(const QueueSnapshot& snapshot, const ListedWorkload& listed, const 
   if (workload.priority_class) item["priorityClass"] = workload.priority_class->name.text();
   if (const auto& owner = workload.meta.controller)
     item["job"] = {{"apiVersion", owner->api_version.text()}, {"kind", owner->kind.text()}, {"name", owner->name}};
-  if (listed.place != Place::kElsewhere)
+  if (listed.place == Place::kPending || listed.place == Place::kHolding)
     item["clusterQueue"] = snapshot.cluster_queues()[listed.queue].object->meta.name;
   else if (workload.status.admission)
     item["clusterQueue"] = workload.status.admission->cluster_queue;
@@ -54,28 +90,100 @@ json to_json(const QueueSnapshot& snapshot, const ListedWorkload& listed, const 
     const StartEstimate* start = starts == nullptr ? nullptr : starts->find(workload.meta.ns, workload.meta.name);
     if (start != nullptr) item["estimatedStart"] = to_json(*start, starts->at);
   }
-  if (listed.place != Place::kPending) add_admission(workload, item);
+  if (listed.place == Place::kHolding || listed.place == Place::kElsewhere) add_admission(workload, item);
+  if (listed.place == Place::kFinished) item["finishedAt"] = time_to_json(finished_at(workload));
+  if (const std::string_view submitter = workload.meta.annotation(kSubmitterAnnotation); !submitter.empty())
+    item["submitter"] = submitter;
+  if (!is_hidden(snapshot, workload, filter)) add_labels(labels_of(snapshot, workload), item);
   return item;
 }
 
-// `at(i)`: the index of the i-th row that is not yet filtered by namespace.
-template <class At>
-json page_of(const QueueSnapshot& snapshot, size_t count, const WorkloadFilter& filter, const StartEstimates* starts,
-             At at) {
-  json items = json::array();
-  const int64_t most = std::clamp<int64_t>(filter.limit, 0, WorkloadFilter::kMostLimit);
-  int64_t passed = 0, remaining = 0;
-  for (size_t i = 0; i < count; ++i) {
-    const ListedWorkload& listed = snapshot.workloads()[at(i)];
-    if (!filter.ns.empty() && listed.object->meta.ns != filter.ns) continue;
-    if (passed++ < filter.offset) continue;
-    if (static_cast<int64_t>(items.size()) < most)
-      items.push_back(to_json(snapshot, listed, starts));
-    else
-      ++remaining;
+std::string_view job_name(const Workload& workload) {
+  return workload.meta.controller ? std::string_view(workload.meta.controller->name) : workload.meta.name;
+}
+
+bool is_found(const Workload& workload, const std::string& search) {
+  const auto has = [&](std::string_view name) { return in_lower_case(name).find(search) != std::string::npos; };
+  return has(workload.meta.ns) || has(workload.meta.name) || has(job_name(workload));
+}
+
+// "jobs.batch".
+std::string job_resource(const Workload& workload) {
+  const jobs::JobKind* kind = jobs::find_job_kind(*workload.meta.controller);
+  if (kind == nullptr) return std::string(workload.meta.controller->kind);
+  return std::string(kind->type.plural) + (kind->type.group.empty() ? "" : "." + std::string(kind->type.group));
+}
+
+using Listed = std::vector<const ListedWorkload*>;
+
+// Of the namespace and queue that the filter names.
+Result<Listed, ListError> rows_of(const QueueSnapshot& snapshot, const WorkloadFilter& filter) {
+  Listed rows;
+  const auto add = [&](const ListedWorkload& listed) {
+    if (filter.ns.empty() || listed.object->meta.ns == filter.ns) rows.push_back(&listed);
+  };
+  const auto add_rows = [&](const QueueSnapshot::Rows& indices) {
+    for (const uint32_t row : indices) add(snapshot.workloads()[row]);
+  };
+  if (!filter.local_queue.empty()) {
+    if (snapshot.find_local_queue(filter.ns, filter.local_queue) == nullptr)
+      return fail_with(ListError{"there is no LocalQueue " + filter.local_queue + " in namespace " + filter.ns});
+    add_rows(snapshot.of_local_queue(filter.ns, filter.local_queue));
+  } else if (!filter.cluster_queue.empty()) {
+    const auto queue = snapshot.find_cluster_queue(filter.cluster_queue);
+    if (!queue) return fail_with(ListError{"there is no ClusterQueue " + filter.cluster_queue});
+    const QueueSnapshot::Range& range = snapshot.of_cluster_queue(*queue);
+    for (uint32_t row = range.first; row < range.end; ++row) add(snapshot.workloads()[row]);
+  } else if (!filter.ns.empty()) {
+    add_rows(snapshot.of_namespace(filter.ns));
+  } else {
+    for (const ListedWorkload& listed : snapshot.workloads()) add(listed);
   }
+  if (!filter.finished) return rows;
+  for (const ListedWorkload& listed : snapshot.finished()) {
+    const auto& admission = listed.object->status.admission;
+    const bool of_local = filter.local_queue.empty() || listed.object->queue_name == filter.local_queue;
+    if (of_local && (filter.cluster_queue.empty() || (admission && admission->cluster_queue == filter.cluster_queue)))
+      add(listed);
+  }
+  return rows;
+}
+
+// `rows` come in the order of the queue, which is kept where the filter's order says nothing.
+void put_in_order(Listed& rows, const WorkloadFilter& filter) {
+  const auto less = [&](const Workload& a, const Workload& b) {
+    switch (filter.order) {
+      case WorkloadOrder::kQueue:
+        return false;
+      case WorkloadOrder::kCreated:
+        return a.meta.created < b.meta.created;
+      case WorkloadOrder::kName:
+        return std::pair(job_name(a), std::string_view(a.meta.ns)) <
+               std::pair(job_name(b), std::string_view(b.meta.ns));
+      case WorkloadOrder::kPriority:
+        return a.priority < b.priority;
+    }
+    return false;
+  };
+  if (filter.order == WorkloadOrder::kQueue) {
+    if (filter.descending) std::reverse(rows.begin(), rows.end());
+    return;
+  }
+  std::stable_sort(rows.begin(), rows.end(), [&](const ListedWorkload* a, const ListedWorkload* b) {
+    return filter.descending ? less(*b->object, *a->object) : less(*a->object, *b->object);
+  });
+}
+
+json page_of(const QueueSnapshot& snapshot, const Listed& rows, const WorkloadFilter& filter,
+             const StartEstimates* starts) {
+  json items = json::array();
+  const auto all = static_cast<int64_t>(rows.size());
+  const int64_t first = std::clamp<int64_t>(filter.offset, 0, all);
+  const int64_t last = first + std::clamp<int64_t>(filter.limit, 0, all - first);
+  for (int64_t i = first; i < last; ++i)
+    items.push_back(to_json(snapshot, *rows[static_cast<size_t>(i)], filter, starts));
   json list = list_of(snapshot, "WorkloadSummaryList", std::move(items));
-  list["metadata"]["remaining"] = remaining;
+  list["metadata"]["remaining"] = all - last;
   return list;
 }
 
@@ -90,23 +198,33 @@ json list_of(const QueueSnapshot& snapshot, std::string_view kind, json items) {
   return list;
 }
 
-Result<json> workload_list(const QueueSnapshot& snapshot, const WorkloadFilter& filter, const StartEstimates* starts) {
-  const auto rows_in = [&](const QueueSnapshot::Rows& rows) {
-    return page_of(snapshot, rows.size(), filter, starts, [&](size_t i) { return rows[i]; });
-  };
-  if (!filter.local_queue.empty()) {
-    if (snapshot.find_local_queue(filter.ns, filter.local_queue) == nullptr)
-      return fail("there is no LocalQueue " + filter.local_queue + " in namespace " + filter.ns);
-    return rows_in(snapshot.of_local_queue(filter.ns, filter.local_queue));
+Result<json, ListError> workload_list(const QueueSnapshot& snapshot, const WorkloadFilter& filter,
+                                      const StartEstimates* starts) {
+  auto rows = rows_of(snapshot, filter);
+  if (!rows) return fail_with(rows.error());
+  Listed matching;
+  std::map<std::string, int64_t> counts;
+  for (const ListedWorkload* listed : *rows) {
+    const Workload& workload = *listed->object;
+    if (!filter.search.empty() && !is_found(workload, filter.search)) continue;
+    if (!filter.submitter.empty() && workload.meta.annotation(kSubmitterAnnotation) != filter.submitter) continue;
+    if (!filter.labels.empty()) {
+      if (is_hidden(snapshot, workload, filter))
+        return fail_with(ListError{"you cannot list " + job_resource(workload) +
+                                       ", whose labels the selector compares; ask for that right, or leave the "
+                                       "selector out",
+                                   true});
+      if (!matches_all(filter.labels, labels_of(snapshot, workload))) continue;
+    }
+    const std::string state = state_of(*listed);
+    ++counts[state];
+    if (filter.states.empty() || filter.states.contains(state)) matching.push_back(listed);
   }
-  if (!filter.cluster_queue.empty()) {
-    const auto queue = snapshot.find_cluster_queue(filter.cluster_queue);
-    if (!queue) return fail("there is no ClusterQueue " + filter.cluster_queue);
-    const QueueSnapshot::Range& range = snapshot.of_cluster_queue(*queue);
-    return page_of(snapshot, range.end - range.first, filter, starts, [&](size_t i) { return range.first + i; });
-  }
-  if (!filter.ns.empty()) return rows_in(snapshot.of_namespace(filter.ns));
-  return page_of(snapshot, snapshot.workloads().size(), filter, starts, [](size_t i) { return i; });
+  put_in_order(matching, filter);
+  json list = page_of(snapshot, matching, filter, starts);
+  list["metadata"]["counts"] = counts;
+  list["metadata"]["recordsSubmitters"] = snapshot.records_submitters();
+  return list;
 }
 
 }  // namespace muster::explain

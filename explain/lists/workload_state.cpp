@@ -59,6 +59,11 @@ bool is_holding(const ListedWorkload& listed) {
   return listed.place == Place::kHolding || (listed.place == Place::kElsewhere && listed.object->has_quota_reserved());
 }
 
+std::string finish_reason(const Workload& workload) {
+  const Condition* finished = condition(workload, kFinishedCondition);
+  return finished == nullptr ? "" : finished->reason.text();
+}
+
 // In no ClusterQueue: the first link that is missing.
 std::string reason_elsewhere(const QueueSnapshot& snapshot, const Workload& workload) {
   if (!workload.active) return std::string(kDeactivatedReason);
@@ -77,6 +82,10 @@ std::string reason_elsewhere(const QueueSnapshot& snapshot, const Workload& work
 
 std::string state_of(const ListedWorkload& listed) {
   const Workload& workload = *listed.object;
+  if (listed.place == Place::kFinished) {
+    const std::string reason = finish_reason(workload);
+    return reason == kFailedReason || reason == kFailedToStartReason ? "Failed" : "Finished";
+  }
   if (!workload.active && !is_holding(listed)) return "Inactive";
   if (!is_holding(listed)) return "Pending";
   if (listed.assumed) return std::string(kQuotaReservedReason);
@@ -92,6 +101,8 @@ std::string reason_of(const QueueSnapshot& snapshot, const ListedWorkload& liste
       return reason_of_holder(listed);
     case Place::kElsewhere:
       return is_holding(listed) ? reason_of_holder(listed) : reason_elsewhere(snapshot, *listed.object);
+    case Place::kFinished:
+      return finish_reason(*listed.object);
   }
   return "";
 }
@@ -142,9 +153,14 @@ std::string in_words(std::string_view reason) {
 
 Timestamp in_state_since(const ListedWorkload& listed) {
   const Workload& workload = *listed.object;
+  if (listed.place == Place::kFinished) return finished_at(workload);
   if (workload.evicted()) return transition(workload, kEvictedCondition);
   if (!is_holding(listed) || listed.assumed) return workload.meta.created;
   return transition(workload, workload.admitted() ? kAdmittedCondition : kQuotaReservedCondition);
+}
+
+Timestamp finished_at(const Workload& workload) {
+  return workload.finished() ? transition(workload, kFinishedCondition) : Timestamp{};
 }
 
 Timestamp holds_until(const Workload& workload) {

@@ -2,6 +2,7 @@
 // has one. What lists show; `muster explain` says more.
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 
@@ -9,8 +10,9 @@
 
 namespace muster::explain {
 
-// "Pending", "QuotaReserved", "Admitted", "Evicted" (it still holds its quota) or "Inactive". Of a Workload whose
-// ClusterQueue is not visible: by its conditions.
+inline constexpr std::array<std::string_view, 7> kWorkloadStates = {"Pending",  "QuotaReserved", "Admitted", "Evicted",
+                                                                    "Inactive", "Finished",      "Failed"};
+// One of them. "Evicted": it still holds its quota. Of a Workload whose ClusterQueue is not visible: by its conditions.
 std::string state_of(const ListedWorkload& listed);
 // One token: "WaitingForQuota", "ClusterQueueStopped", "PodsNotReady", "Running".
 std::string reason_of(const QueueSnapshot& snapshot, const ListedWorkload& listed);
@@ -20,6 +22,8 @@ inline constexpr std::string_view kClusterQueueNotVisibleReason = "ClusterQueueN
 std::string in_words(std::string_view reason);
 // Since when it is in its state: a pending one since its creation or its last eviction.
 Timestamp in_state_since(const ListedWorkload& listed);
+// When it finished; zero: it has not.
+Timestamp finished_at(const Workload& workload);
 // When the holder of quota is deactivated at the latest (spec.maximumExecutionTimeSeconds); zero: never.
 Timestamp holds_until(const Workload& workload);
 

@@ -85,6 +85,7 @@ server::Lister make_lister(kube::Authorizer& authorizer, std::function<EngineLoo
     if (EngineLoop* deciding = loop()) {
       deciding->ask([&](const engine::Engine& engine) {
         listed = explain::take_queue_listing(engine.state(), engine.decisions(), engine.leads(), clock.now());
+        listed->records_submitters = engine.queue_settings().rules.record_submitter;
       });
     }
     if (listed) listed->alarm = alarm();

@@ -61,13 +61,26 @@ func listWithMuster(t *testing.T, kubeconfig string, arguments ...string) listed
 	return list
 }
 
+// endedWorkload makes a Workload without a job that has finished.
+func endedWorkload(t *testing.T, cluster *harness.Cluster, namespace string) {
+	t.Helper()
+	file := writeFile(t, "ended.yaml", `{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"Workload","metadata":{"name":"ended","namespace":"`+namespace+`"},
+		"spec":{"active":false,"queueName":"`+harness.LocalQueueName+`","podSets":[{"name":"main","count":1,"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"main","image":"x"}]}}}]}}`)
+	cluster.Kubectl(t, "", "create", "-f", file)
+	cluster.Kubectl(t, "", "patch", "workload", "ended", "-n", namespace, "--subresource=status", "--type=merge", "-p",
+		fmt.Sprintf(`{"status":{"conditions":[{"type":"Finished","status":"True","reason":"Succeeded","message":"done","lastTransitionTime":%q}]}}`,
+			time.Now().UTC().Format(time.RFC3339)))
+}
+
 func TestListsAreForThoseWhoMayReadThem(t *testing.T) {
 	cluster := harness.Connect(t)
 	harness.ApplyRights(t, cluster, writeFile(t, "config.yaml", namesOfTheManifests))
 	address := hostAddress(t)
-	muster := startQueueMuster(t, "--metrics-bind-address", address)
+	muster := startQueueMuster(t, "--metrics-bind-address", address, "--record-submitter")
 	serveThroughService(t, cluster, address)
 	mine, other := explainedNamespaces(t, cluster)
+	cluster.Kubectl(t, "", "label", "job", "train", "-n", mine, "tier=gold")
+	endedWorkload(t, cluster, mine)
 	explainUsers(t, cluster, mine)
 	boss, dev, stranger := asServiceAccount(t, cluster, mine, "boss"), asServiceAccount(t, cluster, mine, "dev"), asServiceAccount(t, cluster, mine, "stranger")
 
@@ -83,6 +96,51 @@ func TestListsAreForThoseWhoMayReadThem(t *testing.T) {
 			if len(list.Items) != 1 || list.Items[0].Job.Name != "train" || list.Items[0].Reason != "WaitingForQuota" ||
 				*list.Items[0].PositionInClusterQueue != 1 || *list.Items[0].PositionInLocalQueue != 0 {
 				t.Errorf("%+v", list)
+			}
+		}
+	})
+	t.Run("filters, of muster and of the evaluation on this machine", func(t *testing.T) {
+		for source, run := range map[string]func(arguments ...string) (string, int, string){
+			"muster": func(arguments ...string) (string, int, string) { return runMuster(boss, arguments...) },
+			"local": func(arguments ...string) (string, int, string) {
+				return runMuster(cluster.Kubeconfig, append(arguments, "--local")...)
+			},
+		} {
+			for _, row := range []struct {
+				arguments []string
+				names     string
+			}{
+				{nil, "train"},
+				{[]string{"--state", "Pending,Failed"}, "train"},
+				{[]string{"--state", "Admitted"}, ""},
+				{[]string{"--state", "Finished"}, "ended"},
+				{[]string{"--finished"}, "train ended"},
+				{[]string{"--finished", "--sort-by=name"}, "ended train"},
+				{[]string{"--finished", "--sort-by=-name"}, "train ended"},
+				{[]string{"-l", "tier in (gold)"}, "train"},
+				{[]string{"-l", "tier!=gold"}, ""},
+				{[]string{"--search", "TRAI"}, "train"},
+				{[]string{"--search", "brain"}, ""},
+			} {
+				harness.Eventually(t, 10*time.Second, source+" "+strings.Join(row.arguments, " "), func() error {
+					out, code, complaint := run(append([]string{"get", "jobs", "-n", mine, "-o", "json"}, row.arguments...)...)
+					var list listed
+					if err := json.Unmarshal([]byte(out), &list); code != 0 || err != nil {
+						return fmt.Errorf("exit code %d, %s%s", code, out, complaint)
+					}
+					names := []string{}
+					for _, item := range list.Items {
+						name := item.Job.Name
+						if name == "" {
+							name = item.Name
+						}
+						names = append(names, name)
+					}
+					if got := strings.Join(names, " "); got != row.names {
+						return fmt.Errorf("%q", got)
+					}
+					return nil
+				})
 			}
 		}
 	})
@@ -137,6 +195,38 @@ func TestListsAreForThoseWhoMayReadThem(t *testing.T) {
 			if status, body := askMetricsPort(t, muster, path, explainToken(t, cluster, mine, "dev")); status != http.StatusForbidden {
 				t.Errorf("%s to dev: %d %s", version, status, body)
 			}
+		}
+	})
+	t.Run("a user's own jobs, as the webhook has seen who submits them", func(t *testing.T) {
+		// The tests' administrator has submitted all jobs; what a job says itself is taken away.
+		forged := queuedJob("forged", 1)
+		forged.Annotations = map[string]string{"muster.batch/submitter": "system:serviceaccount:" + mine + ":boss"}
+		cluster.CreateJob(t, mine, forged)
+		cluster.WaitForWorkload(t, mine, "forged", "waits", harness.HasCondition("QuotaReserved", "False", ""))
+		defer cluster.Kubectl(t, "", "delete", "job", "forged", "-n", mine)
+		for _, source := range [][]string{nil, {"--local"}} {
+			if out, code, complaint := runMuster(boss, append([]string{"get", "jobs", "-n", mine, "--mine"}, source...)...); code != 0 || out != "" ||
+				!strings.Contains(complaint, "No jobs that match found") {
+				t.Errorf("boss, %v: exit code %d, %s%s", source, code, out, complaint)
+			}
+		}
+		out, code, complaint := runMuster(cluster.Kubeconfig, "get", "jobs", "-n", mine, "--mine", "--local")
+		if code != 0 || !strings.Contains(out, "job/train") || !strings.Contains(out, "job/forged") {
+			t.Errorf("the administrator: exit code %d, %s%s", code, out, complaint)
+		}
+		job := "{.metadata.annotations.muster\\.batch/submitter}"
+		submitter := cluster.Kubectl(t, "", "get", "job", "forged", "-n", mine, "-o", "jsonpath="+job)
+		if submitter == "" || strings.HasSuffix(submitter, ":boss") {
+			t.Errorf("the job says %q", submitter)
+		}
+		for _, change := range []string{"muster.batch/submitter=" + mine, "muster.batch/submitter-"} {
+			cluster.Kubectl(t, "", "annotate", "--overwrite", "job", "forged", "-n", mine, change)
+			if now := cluster.Kubectl(t, "", "get", "job", "forged", "-n", mine, "-o", "jsonpath="+job); now != submitter {
+				t.Errorf("after %s the job says %q", change, now)
+			}
+		}
+		if complaint, err := cluster.TryKubectl("", "annotate", "--overwrite", "workload", "-n", mine, "--all", "muster.batch/submitter=x"); err == nil || !strings.Contains(complaint, "is written by muster alone") {
+			t.Errorf("a Workload: %s %v", complaint, err)
 		}
 	})
 }

@@ -91,6 +91,12 @@ TEST_CASE("command line: what is wrong is said in a sentence, with exit code 2")
        "there is no list of \"jops\"; there are workloads, jobs, queues, clusterqueues, cohorts; did you mean "
        "\"jobs\"?"},
       {{"get", "queues", "-q", "x"}, "--queue and --clusterqueue are for workloads and jobs"},
+      {{"get", "jobs", "--state", "Pnding"}, "did you mean \"Pending\"?"},
+      {{"get", "jobs", "--state", ""}, "must not be empty"},
+      {{"get", "jobs", "--sort-by", "age"}, "there is no order \"age\""},
+      {{"get", "jobs", "-l", "a b"}, "labelSelector: there is \"b\""},
+      {{"get", "queues", "--mine"}, "--mine, --selector, --state, --search, --finished and --sort-by are for"},
+      {{"get", "clusterqueues", "--search", "x"}, "are for workloads and jobs"},
       {{"get", "jobs", "-A", "-q", "x"}, "--queue is of one namespace"},
       {{"get", "jobs", "-w", "-o", "json"}, "--watch prints tables"},
       {{"get", "jobs", "-o", "jsonpath={.items}"}, "there is no output format"},

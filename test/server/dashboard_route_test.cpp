@@ -96,7 +96,7 @@ TEST_CASE("served dashboard: its files are for everybody, and data for those who
   CHECK(server.get("/dashboard/api/explain?kind=pod&namespace=team-b&name=train").status == 403);
   CHECK(server.get("/dashboard/api/explain?kind=secret&namespace=team-a&name=train").status == 400);
   CHECK(server.get("/dashboard/api/explain?kind=job&namespace=team-a&name=a%2Fb").status == 400);
-  CHECK(server.get("/dashboard/api/workloads?namespace=team-a&labelSelector=a").status == 400);
+  CHECK(server.get("/dashboard/api/workloads?namespace=team-a&labels=a").status == 400);
 }
 
 TEST_CASE("served dashboard: no cookie, no header that names a user, and no token of another header counts") {

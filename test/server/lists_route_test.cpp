@@ -3,7 +3,10 @@
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
+#include "api/meta/submitter.h"
+#include "server/list_cache.h"
 #include "server/request_query.h"
 
 namespace muster::server::lists_route_test {
@@ -13,6 +16,14 @@ using nlohmann::json;
 
 WorkloadPtr workload(const std::string& ns, const std::string& name, bool holds) {
   json object = {{"metadata", {{"namespace", ns}, {"name", name}, {"uid", name}}}, {"spec", {{"queueName", "lq"}}}};
+  if (!holds) {
+    const std::string suffix(1, ns[5]);
+    object["metadata"]["ownerReferences"] = json::array({{{"apiVersion", "batch/v1"},
+                                                          {"kind", "Job"},
+                                                          {"name", suffix},
+                                                          {"uid", "job-" + suffix},
+                                                          {"controller", true}}});
+  }
   if (holds) {
     object["status"] = {
         {"admission",
@@ -23,9 +34,18 @@ WorkloadPtr workload(const std::string& ns, const std::string& name, bool holds)
   return read_workload(object);
 }
 
+TypedObject job(const std::string& ns, const std::string& suffix) {
+  return read_object(
+      kJobs,
+      {{"metadata", {{"namespace", ns}, {"name", suffix}, {"uid", "job-" + suffix}, {"labels", {{"team", suffix}}}}},
+       {"spec", json::object()}});
+}
+
 // ClusterQueue cq: two holders and two pending ones, each time one of team-a and one of team-b.
-std::shared_ptr<const explain::QueueSnapshot> snapshot() {
+// waits-a is of Job a with the label team=a, waits-b of Job b; done-a finished, and alice submitted it.
+std::shared_ptr<const explain::QueueSnapshot> snapshot(bool records = true) {
   explain::QueueListing listed;
+  listed.records_submitters = records;
   scheduler::ListedClusterQueue queue;
   queue.object = read_cluster_queue({{"metadata", {{"name", "cq"}}}});
   queue.quotas.push_back({.flavor = "f", .resource = "cpu", .nominal = 4000, .used = 4000});
@@ -33,11 +53,16 @@ std::shared_ptr<const explain::QueueSnapshot> snapshot() {
     const std::string suffix(1, ns[5]);
     queue.holders.push_back({workload(ns, "holder-" + suffix, true)});
     queue.pending.push_back({.object = workload(ns, "waits-" + suffix, false), .queued_since = {}});
+    listed.jobs.push_back({job(ns, suffix), &kJobs});
     listed.local_queues.push_back(
         {read_local_queue({{"metadata", {{"namespace", ns}, {"name", "lq"}}}, {"spec", {{"clusterQueue", "cq"}}}}),
          {}});
   }
   listed.listing.cluster_queues.push_back(std::move(queue));
+  listed.finished.push_back(read_workload(
+      {{"metadata", {{"namespace", "team-a"}, {"name", "done-a"}, {"annotations", {{kSubmitterAnnotation, "alice"}}}}},
+       {"spec", {{"queueName", "lq"}}},
+       {"status", {{"conditions", {{{"type", "Finished"}, {"status", "True"}, {"reason", "Succeeded"}}}}}}}));
   return std::make_shared<const explain::QueueSnapshot>(std::move(listed));
 }
 
@@ -45,16 +70,18 @@ std::shared_ptr<const explain::QueueSnapshot> snapshot() {
 class Lists {
  public:
   std::vector<std::string> reviewed;
+  std::set<std::string> refused_types;  // plurals that nobody can list
   std::shared_ptr<const explain::QueueSnapshot> shown = snapshot();
 
   HttpResponse get(const std::string& path, const std::string& query = "", const std::string& token = "admin") {
-    const Routes routes = list_routes(Lister{.authorize = [this](auto... all) { return authorize(all...); },
-                                             .snapshot = [this] { return shown; },
-                                             .usage = [this](std::string_view queue) -> std::optional<Result<json>> {
-                                               if (shown == nullptr) return std::nullopt;
-                                               if (queue != "cq") return Result<json>(fail("nothing is known of it"));
-                                               return Result<json>(json{{"items", {1}}});
-                                             }});
+    if (routes.empty())
+      routes = list_routes(Lister{.authorize = [this](auto... all) { return authorize(all...); },
+                                  .snapshot = [this] { return shown; },
+                                  .usage = [this](std::string_view queue) -> std::optional<Result<json>> {
+                                    if (shown == nullptr) return std::nullopt;
+                                    if (queue != "cq") return Result<json>(fail("nothing is known of it"));
+                                    return Result<json>(json{{"items", {1}}});
+                                  }});
     for (const Route& route : routes) {
       CHECK(route.prefix);
       CHECK(route.memory(0) > kLightMemory);
@@ -72,10 +99,13 @@ class Lists {
   }
 
  private:
+  Routes routes;
+
   AuthDecision authorize(std::string_view token, const ListAccess& access) {
     reviewed.push_back(access.verb + " " + std::string(access.type->group) + "/" + std::string(access.type->plural) +
                        (access.subresource.empty() ? "" : "/" + access.subresource) + " " + access.ns + "/" +
                        access.name);
+    if (refused_types.contains(std::string(access.type->plural))) return AuthDecision::kForbidden;
     if (token == "admin") return AuthDecision::kAllowed;
     if (token == "down") return AuthDecision::kUnavailable;
     if (token == "dev") return access.ns == "team-a" ? AuthDecision::kAllowed : AuthDecision::kForbidden;
@@ -170,6 +200,12 @@ TEST_CASE("Lists: what cannot be asked is refused in a sentence, and nobody is r
       {"/lists/v1/workloads", "queue=lq", 400, "queue needs a namespace"},
       {"/lists/v1/workloads", "namespace=a&queue=lq&clusterQueue=cq", 400, "not both"},
       {"/lists/v1/workloads", "namespace=%zz", 400, "percent-encoded"},
+      {"/lists/v1/workloads", "state=Pnding", 400, "did you mean"},
+      {"/lists/v1/workloads", "sortBy=age", 400, "there is no order"},
+      {"/lists/v1/workloads", "finished=1", 400, "must be true or false"},
+      {"/lists/v1/workloads", "labelSelector=a%20b", 400, "labelSelector: "},
+      {"/lists/v1/workloads", "submitter=%1b", 400, "records no name"},
+      {"/lists/v1/localqueues", "search=x", 400, "there is no parameter"},
       {"/lists/v1/clusterqueues", "limit=1", 400, "there is no parameter"},
       {"/lists/v1/holders", "clusterQueue=cq", 400, "name the resource"},
       {"/lists/v1/holders", "resource=cpu", 400, "name queue and namespace"},
@@ -188,6 +224,67 @@ TEST_CASE("Lists: what cannot be asked is refused in a sentence, and nobody is r
     CHECK(answer.body.find(row.says) != std::string::npos);
     CHECK(lists.reviewed.empty());
   }
+}
+
+TEST_CASE("Lists: each filter of Workloads acts, and counts are of the reader's namespace") {
+  struct Row {
+    std::string query;
+    size_t items;
+  };
+  const Row rows[] = {
+      {"state=Pending", 2},
+      {"state=Pending,Admitted", 4},
+      {"state=Finished", 1},
+      {"search=HOLDER", 2},
+      {"search=holder-a", 1},
+      {"labelSelector=team%3Da", 1},
+      {"labelSelector=team%20in%20(a,b)", 2},
+      {"finished=true", 5},
+      {"finished=true&submitter=alice", 1},
+  };
+  for (const Row& row : rows) {
+    INFO(row.query);
+    Lists lists;
+    CHECK(lists.items("/lists/v1/workloads", row.query).size() == row.items);
+    // The answer that is kept is the same.
+    CHECK(lists.items("/lists/v1/workloads", row.query).size() == row.items);
+  }
+  Lists lists;
+  CHECK(lists.items("/lists/v1/workloads", "sortBy=-queue")[0]["name"] == "waits-b");
+  const HttpResponse dev = lists.get("/lists/v1/workloads", "namespace=team-a&finished=true&state=Pending", "dev");
+  CHECK(json::parse(dev.body)["metadata"]["counts"] == json({{"Admitted", 1}, {"Pending", 1}, {"Finished", 1}}));
+  CHECK(dev.body.find("team-b") == std::string::npos);
+  CHECK(lists.get("/lists/v1/workloads", "search=team-a", "dev").status == 403);
+}
+
+TEST_CASE("Lists: labels of jobs take the right to list that kind, and one reader's answer is not another's") {
+  Lists lists;
+  CHECK(lists.get("/lists/v1/workloads", "namespace=team-a").body.find("\"team\":\"a\"") != std::string::npos);
+  // The cache has the answer with labels by now.
+  lists.refused_types = {"jobs"};
+  CHECK(lists.get("/lists/v1/workloads", "namespace=team-a").body.find("\"team\":\"a\"") == std::string::npos);
+  const HttpResponse refused = lists.get("/lists/v1/workloads", "namespace=team-a&labelSelector=team");
+  CHECK(refused.status == 403);
+  CHECK(refused.body.find("you cannot list jobs.batch") != std::string::npos);
+  lists.refused_types = {};
+  CHECK(lists.items("/lists/v1/workloads", "namespace=team-a&labelSelector=team").size() == 1);
+}
+
+TEST_CASE("Lists: without recordSubmitter nobody's jobs are an empty list") {
+  Lists lists;
+  lists.shown = snapshot(false);
+  const HttpResponse answer = lists.get("/lists/v1/workloads", "submitter=alice");
+  CHECK(answer.status == 400);
+  CHECK(answer.body.find("recordSubmitter: true") != std::string::npos);
+}
+
+TEST_CASE("Lists: a cache counts questions as well as answers, and keeps what it has") {
+  ListCache cache;
+  const auto shown = snapshot();
+  cache.keep(shown, nullptr, "plain", std::string(1000, 'x'));
+  for (int i = 0; i < 10'000; ++i) cache.keep(shown, nullptr, std::string(1000, 'q') + std::to_string(i), "");
+  CHECK(cache.find(shown, nullptr, "plain") != nullptr);
+  CHECK(cache.find(shown, nullptr, std::string(1000, 'q') + "9999") == nullptr);
 }
 
 TEST_CASE("Lists: a queue that is not there is 404, told only to those who may know") {

@@ -188,6 +188,8 @@ TEST_CASE("completion: commands, kinds, names, flags and their values") {
       {{"get", "workloads", "-q", "tr"}, "train\n:4\n", "localqueues"},
       {{"get", "jobs", "-o", ""}, "json\nname\nwide\nyaml\n:4\n", ""},
       {{"get", "jobs", "--all"}, "--all-namespaces\n:4\n", ""},
+      {{"get", "jobs", "--state", "F"}, "Failed\nFinished\n:4\n", ""},
+      {{"get", "jobs", "--sort-by", ""}, "created\nname\npriority\nqueue\n:4\n", ""},
       {{"stop", "cl"}, "clusterqueue\n:4\n", ""},
       {{"stop", "clusterqueue", "te"}, "test\n:4\n", "clusterqueues"},
       {{"stop", "job", "te"}, "test\n:4\n", "jobs"},
