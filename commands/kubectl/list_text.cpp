@@ -57,10 +57,11 @@ std::string job_of(const json& item) {
 }
 
 // "spot/cpu=6 of 10", for each flavor and resource of which something is used.
-std::string usage_of(const json& quotas) {
+// `whole`: the amount of which it is used.
+std::string usage_of(const json& quotas, std::string_view whole = "nominal") {
   std::string all;
   for (const json& quota : quotas) {
-    const std::string used = text_at(quota, {"used"}), nominal(string_at(quota, {"nominal"}));
+    const std::string used = text_at(quota, {"used"}), nominal(string_at(quota, {whole}));
     if (used == "0") continue;
     all += (all.empty() ? "" : ",") + text_at(quota, {"flavor"}) + "/" + text_at(quota, {"resource"}) + "=" +
            figure(quota, "used");
@@ -97,23 +98,41 @@ std::string start_of(const json& item, Timestamp now) {
 
 using Row = TableRow (*)(const json& item, const ListStyle& style, Timestamp now);
 
+// "2/5": in the LocalQueue and in the ClusterQueue.
+std::string both_positions_of(const json& item) {
+  const std::string local = position_of(item, "positionInLocalQueue");
+  return local == "-" ? local : local + "/" + position_of(item, "positionInClusterQueue");
+}
+
+// "spot:cpu=6,memory=1Gi".
+std::string assigned_of(const json& item) {
+  const std::string flavors = joined(array_at(item, {"flavors"}));
+  return flavors == "-" ? flavors : flavors + ":" + amounts(object_at(item, {"usage"}));
+}
+
 TableRow workload_row(const json& item, const ListStyle& style, Timestamp now) {
-  TableRow row = {style.jobs ? job_of(item) : text_at(item, {"name"}),
-                  text_at(item, {"localQueue"}),
-                  text_at(item, {"state"}),
-                  position_of(item, "positionInLocalQueue"),
-                  position_of(item, "positionInClusterQueue"),
-                  words_at(item),
-                  age(item.value("since", json()), now),
-                  joined(array_at(item, {"flavors"}))};
-  if (style.format != ListFormat::kWide) return row;
-  row.push_back(text_at(item, {"clusterQueue"}));
-  row.push_back(number_at(item, "priority"));
-  row.push_back(amounts(object_at(item, {"usage"})));
-  row.push_back(style.jobs ? text_at(item, {"name"}) : job_of(item));
-  row.push_back(age(item.value("created", json()), now));
-  row.push_back(start_of(item, now));
-  return row;
+  const std::string name = style.jobs ? job_of(item) : text_at(item, {"name"}), queue = text_at(item, {"localQueue"}),
+                    state = text_at(item, {"state"}), since = age(item.value("since", json()), now);
+  if (style.format != ListFormat::kWide)
+    return {name,
+            queue,
+            state,
+            position_of(item, "positionInLocalQueue"),
+            position_of(item, "positionInClusterQueue"),
+            words_at(item),
+            since,
+            joined(array_at(item, {"flavors"}))};
+  return {name,
+          queue,
+          text_at(item, {"clusterQueue"}),
+          state,
+          both_positions_of(item),
+          words_at(item),
+          since,
+          number_at(item, "priority"),
+          assigned_of(item),
+          start_of(item, now),
+          text_at(item, {"submitter"})};
 }
 
 TableRow local_queue_row(const json& item, const ListStyle& style, Timestamp now) {
@@ -144,13 +163,13 @@ TableRow cluster_queue_row(const json& item, const ListStyle& style, Timestamp n
 
 TableRow cohort_row(const json& item, const ListStyle& style, Timestamp) {
   TableRow row = {text_at(item, {"name"}), text_at(item, {"parent"}), joined(array_at(item, {"clusterQueues"})),
-                  usage_of(array_at(item, {"quotas"}))};
+                  usage_of(array_at(item, {"quotas"}), "max")};
   if (style.format == ListFormat::kWide) {
-    std::string most;
+    std::string own;
     for (const json& quota : array_at(item, {"quotas"}))
-      most += (most.empty() ? "" : ",") + text_at(quota, {"flavor"}) + "/" + text_at(quota, {"resource"}) + "=" +
-              text_at(quota, {"max"});
-    row.push_back(most.empty() ? "-" : most);
+      own += (own.empty() ? "" : ",") + text_at(quota, {"flavor"}) + "/" + text_at(quota, {"resource"}) + "=" +
+             text_at(quota, {"nominal"});
+    row.push_back(own.empty() ? "-" : own);
   }
   return row;
 }
@@ -174,7 +193,8 @@ struct Table {
   std::string_view kind;
   std::string_view resource;  // for -o name
   bool namespaced;
-  TableRow header, wide;
+  TableRow header;
+  TableRow wide;  // more columns; of Workloads, whose table would be too wide, the whole header
   Row row;
 };
 
@@ -184,7 +204,7 @@ const Table* table_of(std::string_view kind) {
        "workload.kueue.x-k8s.io",
        true,
        {"NAME", "QUEUE", "STATE", "POSITION", "IN CLUSTERQUEUE", "REASON", "SINCE", "FLAVORS"},
-       {"CLUSTERQUEUE", "PRIORITY", "USAGE", "JOB", "AGE", "ETA"},
+       {"NAME", "QUEUE", "CLUSTERQUEUE", "STATE", "POSITION", "REASON", "SINCE", "PRIO", "USAGE", "ETA", "SUBMITTER"},
        workload_row},
       {"LocalQueueSummaryList",
        "localqueue.kueue.x-k8s.io",
@@ -202,7 +222,7 @@ const Table* table_of(std::string_view kind) {
        "cohort.kueue.x-k8s.io",
        false,
        {"NAME", "PARENT", "CLUSTERQUEUES", "USAGE"},
-       {"MAX"},
+       {"OWN QUOTA"},
        cohort_row},
       {"HolderSummaryList",
        "workload.kueue.x-k8s.io",
@@ -255,13 +275,15 @@ std::string age(const json& time, Timestamp now) {
 std::vector<TableRow> list_rows(const json& list, const ListStyle& style, Timestamp now) {
   const Table* table = table_of(string_at(list, {"kind"}));
   if (table == nullptr) return {};
-  std::vector<TableRow> rows = {table->header};
+  const bool wide = style.format == ListFormat::kWide;
+  std::vector<TableRow> rows = {wide && table->row == workload_row ? table->wide : table->header};
+  if (wide && table->row != workload_row) rows[0].insert(rows[0].end(), table->wide.begin(), table->wide.end());
   if (style.jobs) rows[0][0] = "JOB";
-  if (style.format == ListFormat::kWide) {
-    rows[0].insert(rows[0].end(), table->wide.begin(), table->wide.end());
-    if (style.jobs) std::replace(rows[0].begin() + 1, rows[0].end(), std::string("JOB"), std::string("WORKLOAD"));
+  const std::string resource(string_at(list, {"metadata", "resource"}));
+  for (const json& item : array_at(list, {"items"})) {
+    rows.push_back(table->row(item, style, now));
+    if (table->row == holder_row && !resource.empty()) rows.back()[2].insert(0, resource + "=");
   }
-  for (const json& item : array_at(list, {"items"})) rows.push_back(table->row(item, style, now));
   if (!style.namespaces || !table->namespaced) return rows;
   rows[0].insert(rows[0].begin(), "NAMESPACE");
   size_t row = 1;

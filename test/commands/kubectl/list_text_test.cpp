@@ -21,6 +21,7 @@ json workloads() {
                      {"priority", 3},
                      {"flavors", {"spot"}},
                      {"usage", {{"cpu", "6"}}},
+                     {"submitter", "alice"},
                      {"job", {{"kind", "Job"}, {"name", "run"}}},
                      {"reasonInWords", "running"},
                      {"since", "2026-01-01T11:00:00Z"},
@@ -50,12 +51,46 @@ TEST_CASE("list text: Workloads with positions that begin at one, as kubectl's t
         "jobset-llm-2  lq     Pending   1         5                waiting for quota  30s    -\n");
   const auto wide = list_rows(workloads(), {.format = ListFormat::kWide, .namespaces = true, .jobs = true}, kNow);
   REQUIRE(wide.size() == 3);
-  CHECK(wide[0] == TableRow{"NAMESPACE", "JOB", "QUEUE", "STATE", "POSITION", "IN CLUSTERQUEUE", "REASON", "SINCE",
-                            "FLAVORS", "CLUSTERQUEUE", "PRIORITY", "USAGE", "WORKLOAD", "AGE", "ETA"});
-  CHECK(wide[1] == TableRow{"team-a", "job/run", "lq", "Admitted", "-", "-", "running", "60m", "spot", "cq", "3",
-                            "cpu=6", "job-run-1", "3h0m", "-"});
+  CHECK(wide[0] == TableRow{"NAMESPACE", "JOB", "QUEUE", "CLUSTERQUEUE", "STATE", "POSITION", "REASON", "SINCE", "PRIO",
+                            "USAGE", "ETA", "SUBMITTER"});
+  CHECK(wide[1] ==
+        TableRow{"team-a", "job/run", "lq", "cq", "Admitted", "-", "running", "60m", "3", "spot:cpu=6", "-", "alice"});
   CHECK(wide[2][1] == "jobset/llm");
-  CHECK(wide[2].back() == "5m-20m");
+  CHECK(wide[2][5] == "1/5");
+  CHECK(wide[2][10] == "5m-20m");
+}
+
+TEST_CASE("list text: a wide table of usual names fits 150 columns") {
+  json list = workloads();
+  list["items"][0]["job"]["name"] = "finetune-llama-lora";
+  list["items"][0]["flavors"] = {"on-demand"};
+  list["items"][0]["usage"] = {{"cpu", "8"}, {"memory", "64Gi"}, {"nvidia.com/gpu", "8"}};
+  list["items"][0]["submitter"] = "alice@example.com";
+  for (json& item : list["items"]) {
+    item["localQueue"] = "team-queue";
+    item["clusterQueue"] = "research-a";
+  }
+  const std::string table = list_text(list, {.format = ListFormat::kWide, .jobs = true}, kNow);
+  INFO(table);
+  CHECK(table.find('\n') <= 150);
+  for (size_t begin = 0; begin < table.size();) {
+    const size_t end = table.find('\n', begin);
+    CHECK(end - begin <= 150);
+    begin = end + 1;
+  }
+}
+
+TEST_CASE("list text: a Cohort shows what is used of its tree, not of the quota that it has itself") {
+  json own = quota("8", "0");
+  own["nominal"] = "0";
+  const json cohorts = {{"kind", "CohortSummaryList"},
+                        {"items", {{{"name", "all"}, {"clusterQueues", {"cq"}}, {"quotas", {own}}}}}};
+  CHECK(list_text(cohorts, {}, kNow) ==
+        "NAME  PARENT  CLUSTERQUEUES  USAGE\n"
+        "all   -       cq             spot/cpu=8 of 20\n");
+  const auto wide = list_rows(cohorts, {.format = ListFormat::kWide}, kNow);
+  CHECK(wide[0].back() == "OWN QUOTA");
+  CHECK(wide[1].back() == "spot/cpu=0");
 }
 
 TEST_CASE("list text: names, JSON and YAML hold every item") {
@@ -138,7 +173,7 @@ TEST_CASE("list text: who holds a resource, and how much is hidden") {
                {"items", {held}}};
   CHECK(list_text(list, {}, kNow) ==
         "NAMESPACE  JOB      AMOUNT  FLAVOR  SINCE  LATEST END            CLUSTERQUEUE\n"
-        "team-a     job/run  6       spot    10m    2026-01-01T13:00:00Z  cq\n"
+        "team-a     job/run  cpu=6   spot    10m    2026-01-01T13:00:00Z  cq\n"
         "2 more that you cannot list hold 8 of cpu\n");
 }
 
