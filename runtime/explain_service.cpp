@@ -1,6 +1,7 @@
 #include "runtime/explain_service.h"
 
 #include "explain/explain.h"
+#include "explain/history/workload_moments.h"
 
 namespace muster::runtime {
 namespace {
@@ -86,6 +87,7 @@ server::Explainer make_explainer(kube::Authorizer& authorizer, std::function<Eng
       if (const std::string workload = workload_of(*explained); recorded.empty() && !workload.empty())
         recorded = history({&kWorkloads, explained->ns, workload});
       if (!recorded.empty()) explained->timeline = std::move(recorded);
+      explain::say_deleted(*explained);
     }
     explained->alarm = alarm();
     for (std::string& note : notes()) explained->notes.push_back(std::move(note));

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <chrono>
 #include <utility>
 
 #include "api/texts/workload_texts.h"
@@ -183,6 +185,22 @@ ExplainedMoment explained(const Moment& moment, const FindWorkload& find) {
     made.by = ExplainedOthers::Name{preemptor.substr(0, slash), preemptor.substr(slash + 1)};
   }
   return made;
+}
+
+void say_deleted(ExplainReply& reply) {
+  if (reply.found || reply.timeline.empty()) return;
+  std::string object = reply.kind + "/" + reply.name;
+  for (char& letter : object) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  const ExplainedMoment& last = reply.timeline.back();
+  // The Workload goes some moments after its job.
+  const bool is_gone = last.what == words_of(MomentKind::kDeleted);
+  const std::string ago =
+      is_gone
+          ? " " + format_duration(std::chrono::seconds(std::max<int64_t>(0, reply.at.seconds - last.time.seconds))) +
+                " ago"
+          : "";
+  reply.say("NotFound", reply.subject() + " was deleted" + ago + ".");
+  reply.change = {"What happened to it: muster history " + object + " -n " + reply.ns};
 }
 
 WorkloadTrace::Seen& WorkloadTrace::seen(uint8_t type, bool& first) {

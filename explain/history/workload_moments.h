@@ -58,6 +58,9 @@ std::string sentence_of(const Moment& moment);
 // `find`: the name of the Workload with this uid; nullopt: there is none.
 using FindWorkload = std::function<std::optional<ExplainedOthers::Name>(std::string_view uid)>;
 ExplainedMoment explained(const Moment& moment, const FindWorkload& find);
+// Of an object that does not exist, and of which `reply` has recorded moments: that it was deleted, when, and where to
+// read what happened to it. Nothing where there are no such moments.
+void say_deleted(ExplainReply& reply);
 
 // At most kMostText bytes, and no character is cut in two.
 std::string_view cut_text(std::string_view text);

@@ -324,6 +324,34 @@ TEST_CASE("history: a job has the moments of its last Workloads") {
   CHECK(history.of(kJobKey).size() == WorkloadHistory::kMostWorkloads);
 }
 
+TEST_CASE("history: of a deleted job it is said that it was deleted, and where to read on") {
+  WorkloadHistory history;
+  const Told told;
+  history.put(*told.object(), at(0));
+  ExplainReply reply;
+  reply.kind = "Job";
+  reply.ns = "team-a";
+  reply.name = "train";
+  reply.at = at(91);
+  ExplainReply living = reply;
+  reply.found = false;
+  say_deleted(reply);
+  CHECK(reply.headline.empty());
+  reply.timeline = history.of(kJobKey);
+  say_deleted(reply);
+  CHECK(reply.headline == "Job team-a/train was deleted.");
+  history.remove(*told.object(), at(90));
+  reply.timeline = history.of(kJobKey);
+  say_deleted(reply);
+  CHECK(reply.reason == "NotFound");
+  CHECK(reply.headline == "Job team-a/train was deleted 1s ago.");
+  CHECK(reply.change == std::vector<std::string>{"What happened to it: muster history job/train -n team-a"});
+
+  living.timeline = reply.timeline;
+  say_deleted(living);
+  CHECK(living.headline.empty());
+}
+
 TEST_CASE("history: texts are cut between characters") {
   const std::string text = std::string(Moment::kMostText - 1, 'a') + "\xc3\xa9";
   CHECK(cut_text(text) == std::string(Moment::kMostText - 1, 'a'));
