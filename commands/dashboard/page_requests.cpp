@@ -1,7 +1,6 @@
 #include "commands/dashboard/page_requests.h"
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -28,10 +27,6 @@ PageAnswer refuse(int status, const std::string& message) {
 PageAnswer answer_with(const json& body) {
   return {200, "application/json", to_text(body)};
 }
-
-// The parameters that choose and order Workloads. muster checks their values, and refuses those that it cannot follow.
-constexpr std::array<std::string_view, 6> kFilters = {"state",  "labelSelector", "search",
-                                                      "sortBy", "finished",      "submitter"};
 
 // Lists that can be requested by name, and their allowed parameters.
 struct PageList {
