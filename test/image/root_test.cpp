@@ -230,6 +230,45 @@ TEST_CASE("The image runs muster serve, as a user who is not root, and is named 
 }
 
 #if MUSTER_RELATIVE_PATHS
+TEST_CASE("The archive is the same layout, with the name that the chart's default image has in containerd") {
+  const fs::path folder = Image::get().root().parent_path();
+  const std::string digest = make_image(MUSTER_BUILD_DIR, folder / "as-folder");
+  CHECK(make_image(MUSTER_BUILD_DIR, folder / "one.tar") == digest);
+  CHECK(make_image(MUSTER_BUILD_DIR, folder / "two.tar") == digest);
+  CHECK(contents(folder / "one.tar") == contents(folder / "two.tar"));
+  // A second run replaces the file.
+  CHECK(make_image(MUSTER_BUILD_DIR, folder / "two.tar") == digest);
+
+  fs::create_directory(folder / "unpacked");
+  const std::string unpack =
+      "tar -xf '" + (folder / "one.tar").string() + "' -C '" + (folder / "unpacked").string() + "'";
+  REQUIRE(std::system(unpack.c_str()) == 0);
+  CHECK(fs::exists(folder / "unpacked/oci-layout"));
+  const json named = json::parse(contents(folder / "unpacked/index.json")).at("manifests").at(0);
+  CHECK(named.at("digest").get<std::string>() + "\n" == digest);
+  CHECK(named.at("annotations").at("io.containerd.image.name") == "docker.io/library/muster:" MUSTER_VERSION);
+  CHECK(named.at("annotations").at("org.opencontainers.image.ref.name") == MUSTER_VERSION);
+  CHECK(fs::exists(blob(folder / "unpacked", named.at("digest"))));
+  // `muster:VERSION` of a pod is docker.io/library/muster:VERSION.
+  const std::string values = contents(MUSTER_SOURCE_DIR "/manifests/charts/muster/values.yaml");
+  CHECK(values.find("  repository: muster\n") != std::string::npos);
+  CHECK(values.find("  pullPolicy: IfNotPresent\n") != std::string::npos);
+}
+
+TEST_CASE("A node's containerd takes the archive as kind loads it") {
+  if (!may_change_root()) return;
+  if (std::system("command -v containerd >/dev/null && command -v ctr >/dev/null") != 0) {
+    MESSAGE("[skipped] there is no containerd");
+    return;
+  }
+  const fs::path folder = Image::get().root().parent_path(), archive = folder / "loaded.tar";
+  const std::string digest = make_image(MUSTER_BUILD_DIR, archive);
+  const std::string command = "'" MUSTER_SOURCE_DIR "/test/image/load_archive' '" + archive.string() + "' >'" +
+                              (folder / "loaded").string() + "'";
+  REQUIRE(std::system(command.c_str()) == 0);
+  CHECK(contents(folder / "loaded").find("docker.io/library/muster:" MUSTER_VERSION " " + digest) != std::string::npos);
+}
+
 TEST_CASE("With MUSTER_RELATIVE_PATHS the programs do not say in which folder they were built") {
   for (const char* program : {"muster", "muster-wait"}) {
     const std::string bytes = contents(Image::get().root() / program);
