@@ -7,6 +7,7 @@
 
 #include "api/codec/yaml.h"
 #include "base/did_you_mean.h"
+#include "commands/terminal/escape.h"
 
 namespace muster::commands {
 namespace {
@@ -19,7 +20,12 @@ std::string objects_text(const std::vector<std::string>& objects) {
   std::string text;
   for (size_t i = 0; i < objects.size() && i < kNamedObjects; ++i) text += (i == 0 ? "" : ", ") + objects[i];
   if (objects.size() > kNamedObjects) text += " and " + std::to_string(objects.size() - kNamedObjects) + " more";
-  return text;
+  if (objects.size() > 1) text += " (" + std::to_string(objects.size()) + " in all)";
+  return on_one_line(text);
+}
+
+std::string subject_of(const Finding& finding) {
+  return finding.objects.empty() ? finding.rule : objects_text(finding.objects);
 }
 
 std::string table(const std::vector<Finding>& findings) {
@@ -27,23 +33,33 @@ std::string table(const std::vector<Finding>& findings) {
   for (const Finding& finding : findings) {
     std::string severity(severity_name(finding.severity));
     severity.resize(9, ' ');
-    text += severity + (finding.objects.empty() ? finding.rule : objects_text(finding.objects)) + "\n";
-    text += "         " + finding.problem + "\n";
-    if (!finding.remedy.empty()) text += "         -> " + finding.remedy + "\n";
+    text += severity + subject_of(finding) + "\n";
+    text += "         " + on_one_line(finding.problem) + "\n";
+    if (!finding.remedy.empty()) text += "         -> " + on_one_line(finding.remedy) + "\n";
+    if (!finding.consequences.empty()) text += "         It follows:\n";
+    for (const Finding& next : finding.consequences)
+      text += "         - " + subject_of(next) + ": " + on_one_line(next.problem) + "\n";
   }
   return text;
 }
 
-json as_json(const std::vector<Finding>& findings) {
+json items_of(const std::vector<Finding>& findings) {
   json items = json::array();
   for (const Finding& finding : findings) {
-    items.push_back({{"severity", severity_name(finding.severity)},
-                     {"rule", finding.rule},
-                     {"objects", finding.objects},
-                     {"problem", finding.problem},
-                     {"remedy", finding.remedy}});
+    json item = {{"severity", severity_name(finding.severity)},
+                 {"rule", finding.rule},
+                 {"count", finding.objects.size()},
+                 {"objects", finding.objects},
+                 {"problem", finding.problem},
+                 {"remedy", finding.remedy}};
+    if (!finding.consequences.empty()) item["consequences"] = items_of(finding.consequences);
+    items.push_back(std::move(item));
   }
-  return {{"findings", std::move(items)}, {"needsAction", needs_action(findings)}};
+  return items;
+}
+
+json as_json(const std::vector<Finding>& findings) {
+  return {{"findings", items_of(findings)}, {"needsAction", needs_action(findings)}};
 }
 
 }  // namespace

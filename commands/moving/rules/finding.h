@@ -1,4 +1,5 @@
 // What `muster preflight` and `muster doctor` say of a cluster: findings, the most damaging first. Pure.
+// Texts of the cluster (names, messages of the kubelet and the scheduler) are escaped where they are printed.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -26,6 +27,8 @@ struct Finding {
   std::vector<std::string> objects{};  // "RayJob team-a/train"
   std::string problem{};               // a sentence
   std::string remedy{};                // what to do: a sentence or a command; empty: nothing
+  // What follows from it and ends with it. They have none of their own.
+  std::vector<Finding> consequences{};
 };
 
 // One finding for all that have severity, rule, problem and remedy in common; ordered by severity, then by rule and

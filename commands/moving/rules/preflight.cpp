@@ -13,7 +13,14 @@ runtime::Settings settings_in(const ClusterDump& dump, const std::string& ns, st
   runtime::Settings defaults;
   defaults.configuration = default_configuration(ns);
   const nlohmann::json* map = kueue_config_map(dump);
-  if (map == nullptr) return defaults;
+  if (map == nullptr) {
+    findings.push_back({Severity::kNote,
+                        "configuration-assumed",
+                        {"ConfigMap kueue-manager-config"},
+                        "assumed default configuration: the ConfigMap with Kueue's configuration was not found",
+                        "if Kueue or muster is configured otherwise: muster preflight --config FILE"});
+    return defaults;
+  }
   auto settings = runtime::settings_of_text(string_at(*map, {"data", kKueueConfigKey}), ns);
   if (settings) return std::move(*settings);
   findings.push_back({Severity::kBlocker,

@@ -30,6 +30,21 @@ void find_unread_annotations(const PreflightContext& context, const json& object
     context.add(Severity::kChange, "annotation-without-effect", {object_name(object)}, sentence, "");
 }
 
+// What Kueue has put on a pod, and what would happen to it.
+struct HeldPod {
+  explicit HeldPod(const json& pod) {
+    for (const json& gate : array_at(pod, {"spec", "schedulingGates"})) {
+      gated |= string_at(gate, {"name"}) == kAdmissionGate;
+      placed |= string_at(gate, {"name"}) == kTopologyGate;
+    }
+    const std::vector<std::string> finalizers = strings_at(pod, {"metadata", "finalizers"});
+    finalized = std::find(finalizers.begin(), finalizers.end(), kManagedLabel) != finalizers.end();
+  }
+  bool any() const { return gated || placed || finalized; }
+
+  bool gated = false, placed = false, finalized = false;
+};
+
 // Objects with a queue of kinds that this configuration does not queue.
 void find_unqueued(const PreflightContext& context, const json& object) {
   const std::string_view api_version = string_at(object, {"apiVersion"}), kind = string_at(object, {"kind"});
@@ -37,6 +52,7 @@ void find_unqueued(const PreflightContext& context, const json& object) {
   const jobs::JobKind* known = jobs::find_job_kind(group, kind);
   if (known == nullptr && find_unqueued_kind(group, kind) == nullptr) return;
   if (!label(object, kQueueNameLabel) || controller_of(object) || is_queued_kind(context, api_version, kind)) return;
+  if (known == &jobs::plain_pod && HeldPod(object).any()) return;  // find_pod
   const bool offered = known != nullptr && known->is_offered();
   context.add(Severity::kHarm, "kind-not-queued", {object_name(object)},
               "it has a queue, and muster does not queue " + std::string(kind) + "s " +
@@ -146,27 +162,28 @@ void find_workload(const PreflightContext& context, const json& workload) {
   }
 }
 
+// At most one finding for a pod.
 void find_pod(const PreflightContext& context, const json& pod) {
-  bool gated = false;
-  for (const json& gate : array_at(pod, {"spec", "schedulingGates"})) {
-    const std::string_view name = string_at(gate, {"name"});
-    gated |= name == kAdmissionGate;
-    if (name == kTopologyGate)
-      context.add(
-          Severity::kHarm, "pod-with-topology-gate", {object_name(pod)},
-          "it waits for a topology (gate " + std::string(kTopologyGate) + "), and no controller would remove the gate",
-          "let it be scheduled before the move, or delete it");
-  }
-  const std::vector<std::string> finalizers = strings_at(pod, {"metadata", "finalizers"});
-  const bool held = std::find(finalizers.begin(), finalizers.end(), kManagedLabel) != finalizers.end();
-  if (is_queued_kind(context, "v1", "Pod") || (!gated && !held)) return;
-  context.add(Severity::kHarm, gated ? "pod-with-gate" : "pod-with-finalizer", {object_name(pod)},
-              gated
-                  ? "it has Kueue's scheduling gate, and muster does not queue pods with this configuration: it would "
-                    "never be scheduled"
-                  : "it has Kueue's finalizer, and muster does not queue pods with this configuration: it could not be "
-                    "deleted",
-              "add pod to integrations.frameworks, or let these pods end before the move");
+  const HeldPod held(pod);
+  const bool queued = is_queued_kind(context, "v1", "Pod");
+  const auto add = [&](const char* rule, const std::string& problem, const char* remedy) {
+    context.add(Severity::kHarm, rule, {object_name(pod)}, problem, remedy);
+  };
+  const char* queue_or_end = "add pod to integrations.frameworks, or let these pods end before the move";
+  if (held.gated && !queued)
+    add("pod-with-gate",
+        "it has Kueue's scheduling gate, and muster does not queue pods with this configuration: it would never be "
+        "scheduled",
+        queue_or_end);
+  // muster removes both gates of a pod that it admits. Kueue has admitted the others.
+  else if (held.placed && !held.gated)
+    add("pod-with-topology-gate",
+        "it waits for a topology (gate " + std::string(kTopologyGate) + "), and no controller would remove the gate",
+        "let it be scheduled before the move, or delete it");
+  else if (held.finalized && !queued)
+    add("pod-with-finalizer",
+        "it has Kueue's finalizer, and muster does not queue pods with this configuration: it could not be deleted",
+        queue_or_end);
 }
 
 }  // namespace

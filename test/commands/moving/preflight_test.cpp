@@ -40,8 +40,11 @@ ClusterDump kueue_definitions() {
   return dump;
 }
 
-std::vector<Finding> found(const ClusterDump& dump) {
-  return preflight(dump, {});
+// Without the note that there is no configuration, which most of the clusters here have.
+std::vector<Finding> found(const ClusterDump& dump, const PreflightOptions& options = {}) {
+  std::vector<Finding> findings = preflight(dump, options);
+  std::erase_if(findings, [](const Finding& finding) { return finding.rule == "configuration-assumed"; });
+  return findings;
 }
 
 const Finding* find(const std::vector<Finding>& findings, std::string_view rule, std::string_view object = "") {
@@ -240,7 +243,7 @@ TEST_CASE("preflight: a cluster of muster's own definitions and plain queues is 
 }
 
 TEST_CASE("preflight: a Kubernetes that is too old is a blocker, and what a newer one would have is a note") {
-  const auto judged = [](std::optional<int> minor) { return preflight({}, {.server_minor = minor}); };
+  const auto judged = [](std::optional<int> minor) { return found({}, {.server_minor = minor}); };
   REQUIRE(find(judged(kOldestMinor - 1), "kubernetes-version", "Kubernetes 1.30") != nullptr);
   CHECK(judged(kOldestMinor - 1).front().severity == Severity::kBlocker);
   CHECK(find(judged(kOldestMinor), "kubernetes-version") == nullptr);
@@ -262,6 +265,41 @@ TEST_CASE("preflight: what is finished or not queued is nobody's loss") {
                       "ownerReferences: [{apiVersion: ray.io/v1, kind: RayJob, name: r, uid: u, controller: true}]}\n"
                       "status: {conditions: [{type: Finished, status: 'True'}]}\n"))
             .empty());
+}
+
+TEST_CASE("preflight: without Kueue's ConfigMap the assumption of the defaults is said, and it is nothing to be done") {
+  const auto assumed = preflight({}, {});
+  REQUIRE(assumed.size() == 1);
+  CHECK(assumed[0].rule == "configuration-assumed");
+  CHECK(assumed[0].problem.starts_with("assumed default configuration"));
+  CHECK_FALSE(needs_action(assumed));
+  const std::string head = "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n";
+  CHECK(find(preflight(dump_of(with_config(head)), {}), "configuration-assumed") == nullptr);
+}
+
+TEST_CASE("preflight: pods that wait are one entry with their number, whatever Kueue has put on them") {
+  const auto pod = [](const std::string& name, const std::string& more = "") {
+    return "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name +
+           ", namespace: a, labels: {kueue.x-k8s.io/queue-name: q}, finalizers: [kueue.x-k8s.io/managed]" + more +
+           "}\nspec: {schedulingGates: [{name: kueue.x-k8s.io/admission}, {name: kueue.x-k8s.io/topology}]}\n";
+  };
+  const std::string pods = pod("p1") + "---\n" + pod("p2");
+  const auto unqueued = found(dump_of(pods));
+  REQUIRE(unqueued.size() == 1);
+  CHECK(unqueued[0].rule == "pod-with-gate");
+  CHECK(print_findings(unqueued, FindingFormat::kTable, "").starts_with("Harm     Pod a/p1, Pod a/p2 (2 in all)\n"));
+  CHECK(json::parse(print_findings(unqueued, FindingFormat::kJson, ""))["findings"][0]["count"] == 2);
+
+  // muster admits them and removes both gates.
+  const std::string queued =
+      with_config(
+          "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nintegrations: {frameworks: [pod]}\n") +
+      "---\n";
+  CHECK_FALSE(needs_action(found(dump_of(queued + pods))));
+  const auto placed =
+      found(dump_of(queued + pod("p3", ", annotations: {kueue.x-k8s.io/podset-required-topology: rack}")));
+  REQUIRE(find(placed, "job-with-topology") != nullptr);
+  CHECK(placed.size() == 1);
 }
 
 TEST_CASE("preflight: Kueue's configuration decides which kinds are queued") {
@@ -329,6 +367,7 @@ TEST_CASE("preflight: what may not be listed is said, what is not served is empt
   cluster.forbidden.clear();
   out.str("");
   CHECK(preflight_of(cluster, {}, {in, out, err}) == 0);
+  CHECK(out.str().starts_with("Note     ConfigMap kueue-manager-config\n         assumed default configuration"));
   cluster.ill = true;
   CHECK(preflight_of(cluster, {}, {in, out, err}) == 1);
   CHECK(err.str().find("cannot be listed: ill; nothing was changed, try again") != std::string::npos);

@@ -252,6 +252,10 @@ const std::vector<PreflightRow>& preflight_rows() {
        kPod + "metadata: {name: p, namespace: a}\nspec: {schedulingGates: [{name: kueue.x-k8s.io/admission}]}\n",
        kueue_config("integrations: {frameworks: [batch/job, pod]}\n") + kPod +
            "metadata: {name: p, namespace: a}\nspec: {schedulingGates: [{name: kueue.x-k8s.io/admission}]}\n"},
+      {"pod-with-gate", "let these pods end before the move",
+       kPod + "metadata: {name: p, namespace: a, labels: {kueue.x-k8s.io/queue-name: q}}\nspec: {schedulingGates: "
+              "[{name: kueue.x-k8s.io/admission}, {name: kueue.x-k8s.io/topology}]}\n",
+       kPod + "metadata: {name: p, namespace: a}\nspec: {nodeName: n}\n"},
       {"pod-with-finalizer", "let these pods end before the move",
        kPod + "metadata: {name: p, namespace: a, finalizers: [kueue.x-k8s.io/managed]}\n",
        kPod + "metadata: {name: p, namespace: a}\nstatus: {phase: Succeeded}\n"},
@@ -297,6 +301,7 @@ const std::vector<PreflightRow>& preflight_rows() {
       {"leader-election", "set leaderElect: true and resourceName: c1f6bfd2.kueue.x-k8s.io",
        kueue_config("leaderElection: {leaderElect: false}\n"),
        kueue_config("leaderElection: {leaderElect: true, resourceName: c1f6bfd2.kueue.x-k8s.io}\n")},
+      {"configuration-assumed", "muster preflight --config FILE", kPlainJob, kPlainJob, {}, own_copy()},
       {"kubernetes-version", "upgrade the cluster", kPlainJob, kPlainJob, {.server_minor = 30}, {.server_minor = 36}},
   };
   return rows;
