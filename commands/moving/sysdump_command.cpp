@@ -3,15 +3,20 @@
 #include <fstream>
 #include <map>
 #include <ostream>
+#include <set>
 
 #include "api/codec/json.h"
 #include "api/codec/yaml.h"
+#include "api/meta/constants.h"
 #include "api/meta/owner_reference.h"
 #include "commands/kubectl/explain_token.h"
 #include "commands/moving/moving_commands.h"
 #include "commands/moving/read_cluster.h"
+#include "commands/moving/rules/dump_parts.h"
 #include "commands/moving/rules/redact.h"
 #include "commands/moving/with_cluster.h"
+#include "jobs/job_kind.h"
+#include "manifests/schema.h"
 #include "runtime/version.h"
 
 namespace muster::commands {
@@ -21,6 +26,21 @@ using nlohmann::json;
 
 constexpr size_t kMostLogBytes = 8 * 1024 * 1024;       // of each pod
 constexpr size_t kMostMetricsBytes = 64 * 1024 * 1024;  // the same
+constexpr size_t kMostLatePods = 1000, kMostLateNamespaces = 20;
+
+// The definitions of muster's own kinds, and of those that it queues.
+void add_definitions(std::vector<Reading>& readings) {
+  std::set<std::string> names;
+  for (const manifests::DefinedKind& kind : manifests::defined_kinds())
+    names.emplace(string_at(*kind.definition, {"metadata", "name"}));
+  for (const jobs::JobKind* kind : jobs::job_kinds()) {
+    // Kubernetes' own groups have no dot.
+    if (kind->type.group.find('.') != std::string_view::npos)
+      names.insert(std::string(kind->type.plural) + "." + std::string(kind->type.group));
+  }
+  for (const std::string& name : names)
+    readings.push_back({kube::resource_of(kCustomResourceDefinitions), named(name)});
+}
 
 std::vector<Reading> sysdump_readings(const std::string& ns) {
   const std::string own = std::string(manifests::kAppNameLabel) + "=" + std::string(manifests::kAppName);
@@ -33,10 +53,18 @@ std::vector<Reading> sysdump_readings(const std::string& ns) {
   readings.push_back({kube::resource_of(kPods), {.ns = ns, .label_selector = own}});
   readings.push_back({kube::resource_of(kConfigMaps), {.ns = ns, .label_selector = own}});
   readings.push_back({{"events.k8s.io", "v1", "events", true, "Event"}});
+  readings.push_back({{"", "v1", "nodes", false, "Node"}});
+  add_definitions(readings);
   return readings;
 }
 
 using Files = std::vector<std::pair<std::string, std::string>>;
+
+json part_of(const json& object) {
+  const std::string_view kind = string_at(object, {"kind"});
+  if (kind == "CustomResourceDefinition") return definition_summary(object);
+  return kind == "Node" ? node_summary(redacted(object)) : redacted(object);
+}
 
 // One file for each kind.
 Files files_of(const ClusterDump& dump) {
@@ -47,7 +75,7 @@ Files files_of(const ClusterDump& dump) {
     std::string name = std::string(string_at(object, {"kind"})) + (group.empty() ? "" : "." + std::string(group));
     json& list = kinds[name + ".yaml"];
     if (list.is_null()) list = {{"apiVersion", "v1"}, {"kind", "List"}, {"items", json::array()}};
-    list["items"].push_back(redacted(object));
+    list["items"].push_back(part_of(object));
   }
   Files files;
   for (const auto& [name, list] : kinds) files.emplace_back(name, write_yaml(list));
@@ -135,6 +163,32 @@ void add_metrics(kube::KubeApi& api, const ClusterFlags& flags, ClusterDump& dum
   }
 }
 
+// The pods of jobs that are admitted and not ready, which most reports are about.
+void add_late_pods(kube::KubeApi& api, ClusterDump& dump, Files& files) {
+  std::vector<Reading> readings;
+  const std::set<std::string> namespaces = namespaces_of_late_jobs(dump);
+  for (const std::string& ns : namespaces) {
+    if (readings.size() >= 2 * kMostLateNamespaces) break;
+    for (const std::string_view label : {kPodSetLabel, kManagedLabel})
+      readings.push_back({kube::resource_of(kPods), {.ns = ns, .label_selector = std::string(label)}});
+  }
+  if (namespaces.size() > kMostLateNamespaces)
+    dump.add_unread("pods of late jobs", "only those of " + std::to_string(kMostLateNamespaces) + " of " +
+                                             std::to_string(namespaces.size()) + " namespaces were read");
+  ClusterDump pods;
+  if (auto read = read_into(api, readings, pods); !read) dump.add_unread("pods of late jobs", read.error().message);
+  for (const auto& [what, why] : pods.unread()) dump.add_unread("pods of late jobs", why);
+  json list = {{"apiVersion", "v1"}, {"kind", "List"}, {"items", json::array()}};
+  size_t late = 0;
+  for (const json* pod : pods.of_kind("", "Pod")) {
+    if (is_late(*pod) && ++late <= kMostLatePods) list["items"].push_back(late_pod_summary(*pod));
+  }
+  if (late > kMostLatePods)
+    dump.add_unread("pods of late jobs",
+                    "only " + std::to_string(kMostLatePods) + " of " + std::to_string(late) + " were written");
+  if (late > 0) files.emplace_back("late-pods.yaml", write_yaml(list));
+}
+
 Outcome<> write(const std::string& target, const Files& files) {
   namespace fs = std::filesystem;
   std::error_code error;
@@ -170,8 +224,11 @@ void add_sysdump(CLI::App& app, SysdumpFlags& flags) {
       "muster's namespace");
   add_cluster_flags(command, flags.cluster);
   command.footer(
-      "Values of environment variables are removed, and Secrets are not read. Names, labels and commands of jobs stay: "
-      "look through it before you share it.\nExample:\n  kubectl muster sysdump report.tar");
+      "Values of environment variables are removed, and Secrets are not read. Names, labels and commands of jobs stay, "
+      "and nodes with their addresses: look through it before you share it. Pods of jobs that are admitted and not "
+      "ready "
+      "are in late-pods.yaml, without environment, commands and volumes.\nExample:\n  kubectl muster sysdump "
+      "report.tar");
 }
 
 int sysdump_of(kube::KubeApi& api, const SysdumpFlags& flags, ReviewStreams streams) {
@@ -185,6 +242,7 @@ int sysdump_of(kube::KubeApi& api, const SysdumpFlags& flags, ReviewStreams stre
   Files files;
   add_metrics(api, flags.cluster, dump, files);
   add_logs(api, dump, files);
+  add_late_pods(api, dump, files);
   for (auto& file : files_of(dump)) files.push_back(std::move(file));
   files.emplace_back("version.txt", runtime::version_text());
   if (auto written = write(flags.target, files); !written) return stop(written.error().message);

@@ -75,6 +75,104 @@ TEST_CASE("sysdump: no planted secret is in any file, and Secrets are not even a
   CHECK(dumped.err.str().find("is there already") != std::string::npos);
 }
 
+namespace {
+
+json condition(const char* type) {
+  return {{"type", type}, {"status", "True"}, {"reason", "R"}, {"message", "m"}};
+}
+
+// A pod with a secret in every place that a user can fill.
+json late_pod(const char* phase) {
+  json container = pod_spec()["containers"][0];
+  container["image"] = "busybox";
+  container["args"] = container["command"] = {"run", kPlanted};
+  container["lifecycle"] = {{"preStop", {{"exec", {{"command", {kPlanted}}}}}}};
+  const json end = {{"terminated", {{"reason", "Error"}, {"exitCode", 3}, {"message", kPlanted}}}};
+  return {{"metadata",
+           {{"labels", {{"kueue.x-k8s.io/podset", "main"}}},
+            {"annotations", {{"example.com/token", kPlanted}, {"kueue.x-k8s.io/workload", "w"}}}}},
+          {"spec",
+           {{"containers", {container}},
+            {"initContainers", {container}},
+            {"nodeName", "n1"},
+            {"volumes", {{{"name", "v"}, {"csi", {{"volumeAttributes", {{"password", kPlanted}}}}}}}}}},
+          {"status",
+           {{"phase", phase},
+            {"conditions", {{{"type", "PodScheduled"}, {"status", "False"}, {"message", "0/4 nodes are available"}}}},
+            {"containerStatuses", {{{"name", "c"}, {"state", end}, {"lastState", end}}}}}}};
+}
+
+}  // namespace
+
+TEST_CASE("sysdump: nodes, definitions without schemas, and the pods of late jobs without what users fill in") {
+  Dumped dumped("dump");
+  const auto put_workload = [&](const std::string& ns, const json& conditions) {
+    dumped.cluster.put("/apis/kueue.x-k8s.io/v1beta2/namespaces/" + ns + "/workloads/w",
+                       {{"status", {{"conditions", conditions}}}});
+  };
+  put_workload("late", json::array({condition("Admitted")}));
+  put_workload("ready", {condition("Admitted"), condition("PodsReady")});
+  put_workload("ended", {condition("Admitted"), condition("Finished")});
+  for (const char* ns : {"late", "ready", "ended"})
+    dumped.cluster.put(std::string("/api/v1/namespaces/") + ns + "/pods/of-" + ns, late_pod("Pending"));
+  json ready = late_pod("Running");
+  ready["status"]["conditions"] = json::array({condition("Ready")});
+  dumped.cluster.put("/api/v1/namespaces/late/pods/is-ready", ready);
+  dumped.cluster.put("/api/v1/namespaces/late/pods/has-ended", late_pod("Failed"));
+  json gated = late_pod("Pending");
+  gated["metadata"]["labels"] = {{"kueue.x-k8s.io/managed", "true"}};
+  dumped.cluster.put("/api/v1/namespaces/late/pods/of-a-group", gated);
+  json of_nobody = late_pod("Pending");
+  of_nobody["metadata"].erase("labels");
+  dumped.cluster.put("/api/v1/namespaces/late/pods/of-nobody", of_nobody);
+  dumped.cluster.put("/api/v1/nodes/n1", {{"status", {{"images", {{{"names", {"large"}}}}}, {"phase", "x"}}}});
+  dumped.cluster.put(
+      "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/workloads.kueue.x-k8s.io",
+      {{"spec",
+        {{"group", "kueue.x-k8s.io"},
+         {"conversion", {{"strategy", "Webhook"}, {"webhook", {{"clientConfig", {{"caBundle", kPlanted}}}}}}},
+         {"versions", {{{"name", "v1beta2"}, {"served", true}, {"schema", {{"large", "schema"}}}}}}}},
+       {"status", {{"conditions", {condition("Established")}}}}});
+  dumped.cluster.put("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/rayjobs.ray.io", json::object());
+  dumped.cluster.put("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/others.example.com", json::object());
+  REQUIRE(dumped.run() == 0);
+
+  for (const auto& entry : std::filesystem::directory_iterator(dumped.flags.target)) {
+    INFO(entry.path().string());
+    CHECK(test::read_file(entry.path()).find(kPlanted) == std::string::npos);
+  }
+  const std::string pods = test::read_file(dumped.flags.target + "/late-pods.yaml");
+  for (const char* part : {"name: of-late\n", "name: of-a-group\n", "0/4 nodes are available", "exitCode: 3",
+                           "nodeName: n1", "kueue.x-k8s.io/workload: w"})
+    CHECK_MESSAGE(pods.find(part) != std::string::npos, part);
+  for (const char* part :
+       {"of-ready", "of-ended", "is-ready", "has-ended", "of-nobody", "PASSWORD", "example.com", "volumes"})
+    CHECK_MESSAGE(pods.find(part) == std::string::npos, part);
+  const std::string nodes = test::read_file(dumped.flags.target + "/Node.yaml");
+  CHECK(nodes.find("name: n1") != std::string::npos);
+  CHECK(nodes.find("images") == std::string::npos);
+  const std::string definitions =
+      test::read_file(dumped.flags.target + "/CustomResourceDefinition.apiextensions.k8s.io.yaml");
+  for (const char* part : {"workloads.kueue.x-k8s.io", "rayjobs.ray.io", "v1beta2", "Established", "strategy: Webhook"})
+    CHECK_MESSAGE(definitions.find(part) != std::string::npos, part);
+  for (const char* part : {"schema", "others.example.com"})
+    CHECK_MESSAGE(definitions.find(part) == std::string::npos, part);
+  // Logs and metrics are muster's alone.
+  for (const std::string& line : dumped.cluster.log) CHECK(line.find("/of-late/") == std::string::npos);
+}
+
+TEST_CASE("sysdump: pods of jobs that may not be read are named, and the rest is written") {
+  Dumped dumped("dump");
+  dumped.cluster.put("/apis/kueue.x-k8s.io/v1beta2/namespaces/late/workloads/w",
+                     {{"status", {{"conditions", {condition("Admitted")}}}}});
+  dumped.cluster.forbidden = {"/namespaces/late/pods", "/nodes"};
+  CHECK(dumped.run() == 0);
+  const std::string why = test::read_file(dumped.flags.target + "/not-read.txt");
+  CHECK(why.find("pods of late jobs: you cannot GET /namespaces/late/pods") != std::string::npos);
+  CHECK(why.find("nodes: you cannot GET /nodes") != std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(dumped.flags.target + "/late-pods.yaml"));
+}
+
 TEST_CASE("sysdump: what may not be read is said, and the rest is written") {
   Dumped dumped("dump");
   dumped.cluster.forbidden = {"/workloads"};
