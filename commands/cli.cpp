@@ -120,6 +120,7 @@ struct CommandLine {
     add_preflight(app, preflight_flags);
     add_adopt(app, adopt_flags);
     add_doctor(app, doctor_flags);
+    add_status(app, status_flags);
     add_sysdump(app, sysdump_flags);
     CLI::App& completion = *app.add_subcommand("completion", "Print the script that completes commands in a shell");
     completion.footer("Example:\n  source <(muster completion bash)");
@@ -153,6 +154,7 @@ struct CommandLine {
   PreflightFlags preflight_flags;
   AdoptFlags adopt_flags;
   DoctorFlags doctor_flags;
+  StatusFlags status_flags;
   SysdumpFlags sysdump_flags;
   std::string created, shell;
   bool wants_version = false;
@@ -236,6 +238,7 @@ std::optional<int> run_for_people(const CommandLine& line, const ReviewStreams& 
   if (app.got_subcommand("preflight")) return run_preflight(line.preflight_flags, streams);
   if (app.got_subcommand("adopt")) return run_adopt(line.adopt_flags, streams);
   if (app.got_subcommand("doctor")) return run_doctor(line.doctor_flags, streams);
+  if (app.got_subcommand("status")) return run_status(line.status_flags, streams);
   if (app.got_subcommand("sysdump")) return run_sysdump(line.sysdump_flags, streams);
   return std::nullopt;
 }

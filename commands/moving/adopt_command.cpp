@@ -1,22 +1,11 @@
 #include <CLI/CLI.hpp>
 #include <ostream>
 
-#include "api/meta/time.h"
 #include "commands/moving/adopt.h"
 #include "commands/moving/with_cluster.h"
 #include "commands/terminal/cli_choice.h"
 
 namespace muster::commands {
-namespace {
-
-Result<Duration> parse_wait(std::string_view text) {
-  auto wait = parse_duration(text);
-  if (!wait || *wait <= Duration::zero()) return fail("a time to wait is a duration as 30s or 5m");
-  return wait;
-}
-
-}  // namespace
-
 void add_adopt(CLI::App& app, AdoptFlags& flags) {
   CLI::App& command =
       *app.add_subcommand("adopt", "Move a cluster from Kueue to muster, step by step; --undo moves it back");

@@ -1,10 +1,8 @@
 #include <CLI/CLI.hpp>
 #include <map>
-#include <optional>
 #include <ostream>
 
 #include "api/codec/json.h"
-#include "api/meta/time.h"
 #include "commands/moving/moving_commands.h"
 #include "commands/moving/read_cluster.h"
 #include "commands/moving/rules/doctor.h"
@@ -102,15 +100,6 @@ std::vector<std::string> lacking_rights(kube::KubeApi& api, const std::string& n
   return lacking;
 }
 
-std::optional<TimePoint> server_time(kube::KubeApi& api) {
-  const json review = {{"apiVersion", "authentication.k8s.io/v1"}, {"kind", "SelfSubjectReview"}};
-  const auto answer = api.create({"authentication.k8s.io", "v1", "selfsubjectreviews", false, ""}, "", review);
-  if (!answer) return std::nullopt;
-  const auto time = parse_time(answer->value("/metadata/creationTimestamp"_json_pointer, json()));
-  if (!time || time->is_zero()) return std::nullopt;
-  return to_time_point(*time);
-}
-
 }  // namespace
 
 void add_doctor(CLI::App& app, DoctorFlags& flags) {
@@ -119,25 +108,30 @@ void add_doctor(CLI::App& app, DoctorFlags& flags) {
   add_muster_namespace(command, flags.cluster);
   add_cluster_flags(command, flags.cluster);
   command.footer(
-      "Exit code 0: nothing is to be done; 1: there is. Each entry has the command that helps.\n"
+      "Exit code 0: nothing is to be done; 1: there is. A cause is one entry: the command that helps, and what follows "
+      "from it.\n"
       "Examples:\n  kubectl muster doctor\n  kubectl muster doctor -o json");
 }
 
-int doctor_of(kube::KubeApi& api, const DoctorFlags& flags, const Clock& clock, ReviewStreams streams) {
-  const std::string& ns = flags.cluster.muster_namespace;
+Result<std::vector<Finding>> examine(kube::KubeApi& api, const std::string& muster_namespace, const Clock& clock) {
   ClusterDump dump;
-  if (auto read = read_into(api, doctor_readings(ns), dump); !read) {
-    streams.err << "muster doctor: " << read.error().message << "\n";
-    return 1;
-  }
-  DoctorFacts facts{.muster_namespace = ns, .version = std::string(runtime::kVersion)};
-  facts.lacks = lacking_rights(api, ns, dump);
+  if (auto read = read_into(api, doctor_readings(muster_namespace), dump); !read) return fail(read.error().message);
+  DoctorFacts facts{.muster_namespace = muster_namespace, .version = std::string(runtime::kVersion)};
+  facts.lacks = lacking_rights(api, muster_namespace, dump);
   facts.server_minor = server_minor(api);
   facts.server_now = server_time(api);
   facts.now = clock.now().wall;
-  const std::vector<Finding> findings = doctor(dump, facts);
-  streams.out << print_findings(findings, flags.format, "Nothing is wrong with muster in this cluster.");
-  return needs_action(findings) ? 1 : 0;
+  return doctor(dump, facts);
+}
+
+int doctor_of(kube::KubeApi& api, const DoctorFlags& flags, const Clock& clock, ReviewStreams streams) {
+  const auto findings = examine(api, flags.cluster.muster_namespace, clock);
+  if (!findings) {
+    streams.err << "muster doctor: " << findings.error().message << "\n";
+    return 1;
+  }
+  streams.out << print_findings(*findings, flags.format, "Nothing is wrong with muster in this cluster.");
+  return needs_action(*findings) ? 1 : 0;
 }
 
 int run_doctor(const DoctorFlags& flags, ReviewStreams streams) {

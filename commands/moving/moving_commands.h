@@ -1,4 +1,4 @@
-// `muster preflight`, `muster doctor`, `muster adopt` and `muster sysdump`: their command lines.
+// `muster preflight`, `muster doctor`, `muster status`, `muster adopt` and `muster sysdump`: their command lines.
 #pragma once
 
 #include <string>
@@ -8,6 +8,7 @@
 #include "commands/moving/rules/finding.h"
 #include "commands/review/review.h"
 #include "kube/api.h"
+#include "kube/transport/timing.h"
 
 namespace CLI {
 class App;
@@ -46,6 +47,20 @@ int run_doctor(const DoctorFlags& flags, ReviewStreams streams);
 // The same in a cluster that is at hand.
 int doctor_of(kube::KubeApi& api, const DoctorFlags& flags, const Clock& clock, ReviewStreams streams);
 
+// The findings of doctor, the first cause first. The error: the API server does not answer.
+Result<std::vector<Finding>> examine(kube::KubeApi& api, const std::string& muster_namespace, const Clock& clock);
+
+struct StatusFlags {
+  ClusterFlags cluster{};
+  bool wait = false;
+  Duration timeout = std::chrono::minutes(2);  // of `wait`
+};
+void add_status(CLI::App& app, StatusFlags& flags);
+// 0: muster works; 1: a part is missing, or there is no answer; 2: wrong command line.
+int run_status(const StatusFlags& flags, ReviewStreams streams);
+// The same in a cluster that is at hand.
+int status_of(kube::KubeApi& api, const StatusFlags& flags, const kube::Timing& timing, ReviewStreams streams);
+
 struct SysdumpFlags {
   ClusterFlags cluster{};
   std::string target{};  // a folder that is not there yet, or a file that ends in .tar
@@ -59,5 +74,7 @@ int sysdump_of(kube::KubeApi& api, const SysdumpFlags& flags, ReviewStreams stre
 // --muster-namespace and -o, which these commands share.
 void add_muster_namespace(CLI::App& command, ClusterFlags& flags);
 void add_finding_format(CLI::App& command, FindingFormat& format);
+// Of --timeout: more than zero.
+Result<Duration> parse_wait(std::string_view text);
 
 }  // namespace muster::commands

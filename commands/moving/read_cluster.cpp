@@ -4,6 +4,7 @@
 
 #include "api/codec/json.h"
 #include "api/meta/constants.h"
+#include "api/meta/time.h"
 #include "api/unqueued_kinds.h"
 #include "base/whole_number.h"
 #include "commands/moving/rules/components.h"
@@ -115,6 +116,15 @@ std::optional<int> server_minor(kube::KubeApi& api) {
   if (!answer) return std::nullopt;
   std::string_view text = string_at(*answer, {"minor"});  // also as "31+"
   return take_number<int>(text);
+}
+
+std::optional<TimePoint> server_time(kube::KubeApi& api) {
+  const json review = {{"apiVersion", "authentication.k8s.io/v1"}, {"kind", "SelfSubjectReview"}};
+  const auto answer = api.create({"authentication.k8s.io", "v1", "selfsubjectreviews", false, ""}, "", review);
+  if (!answer) return std::nullopt;
+  const auto time = parse_time(answer->value("/metadata/creationTimestamp"_json_pointer, json()));
+  if (!time || time->is_zero()) return std::nullopt;
+  return to_time_point(*time);
 }
 
 Result<ClusterDump> read_dump(const SourceNames& names, std::istream& standard_input) {

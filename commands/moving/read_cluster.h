@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "commands/moving/rules/cluster_dump.h"
 #include "commands/review/review_files.h"
@@ -35,6 +36,9 @@ kube::Selection named(std::string_view name, const std::string& ns = "");
 
 // The minor version of Kubernetes 1.x, as the API server tells it; nullopt: it does not.
 std::optional<int> server_minor(kube::KubeApi& api);
+
+// What the API server's clock shows; nullopt: it does not say.
+std::optional<TimePoint> server_time(kube::KubeApi& api);
 
 // Of `kubectl get -o yaml` or `-o json`: files and folders as of `muster review`. Kinds without which preflight says
 // little, and of which the files have no object, are noted as not read.

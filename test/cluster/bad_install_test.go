@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -46,11 +47,31 @@ func TestInstallPageThatGoesWrongIsRepaired(t *testing.T) {
 	// An image that cannot be pulled: the webhooks are there, and nobody answers them.
 	install := strings.TrimSpace(boxes(t, "install.md")["With Helm"])
 	fails("IMAGE=muster.invalid/muster\n"+strings.Replace(install, "--timeout 2m", "--timeout 15s", 1), "deadline")
-	fails("muster doctor", "no replica of muster is ready")
+	look := strings.Split(strings.TrimSpace(boxes(t, "install.md")["If it is not ready"]), "\n")
+	fails(look[0], "not ready: 0 of 2 replicas are ready")
+	fails(look[1], "no replica of muster is ready")
+	fails("muster status --wait --timeout 2s", "The cause, by muster doctor:\nBlocker  Pod muster-system/")
+	if all := askDoctor(t, cluster); len(all) != 1 || all[0].Rule != "muster-pod-waits" || len(all[0].Consequences) < 3 ||
+		!strings.Contains(all[0].Problem, "cannot be pulled") || strings.Contains(all[0].Remedy, "restart") {
+		t.Errorf("an image that cannot be pulled is %+v", all)
+	}
+	// No node for the pods: the scheduler's text, and no log of a container that has not started.
+	works("kubectl cordon -l " + harness.NodeLabel + "=real && kubectl -n muster-system delete pods --all --wait=false")
+	harness.Eventually(t, time.Minute, "doctor has the scheduler's text", func() error {
+		all := askDoctor(t, cluster)
+		if len(all) == 1 && strings.Contains(all[0].Problem, "nodes are available") && !strings.Contains(all[0].Remedy, "logs") {
+			return nil
+		}
+		return fmt.Errorf("it finds %+v", all)
+	})
+	works("kubectl uncordon -l " + harness.NodeLabel + "=real")
 	ends("unqueued-1", nil)
 	fails(`kubectl create job early --image busybox --dry-run=client -o yaml | kubectl label --local -f - kueue.x-k8s.io/queue-name=main -o yaml | kubectl create -f -`,
 		"failed calling webhook")
 	works(helmUpgrade + "2m --set image.repository=muster")
+	if said := works("muster status --wait --timeout 1m"); !strings.Contains(said, "2 of 2 replicas are ready, the webhooks answer") {
+		t.Errorf("muster status says %s", said)
+	}
 	follow(t, cluster, "install.md", "First queue and first Job")
 
 	// The same in an upgrade: the pods that are there stay until the new ones are ready.

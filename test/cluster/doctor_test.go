@@ -12,6 +12,7 @@ import (
 type doctorFinding struct {
 	Severity, Rule, Problem, Remedy string
 	Objects                         []string
+	Consequences                    []doctorFinding
 }
 
 // askDoctor is what `muster doctor` finds.
@@ -44,7 +45,7 @@ kubectl -n muster-system wait --for=delete pod -l app.kubernetes.io/name=muster 
 	// What muster has written into the objects that it was installed by does not stand against the next version.
 	follow(t, cluster, "upgrade.md", "With kubectl")
 	for _, row := range []struct{ rule, severity, damage, also string }{
-		{"muster-not-ready", "Blocker", stop, "webhook-without-endpoints"},
+		{"muster-scaled-down", "Blocker", stop, "webhook-without-endpoints"},
 		{"right-missing", "Harm", "kubectl delete clusterrolebinding muster", ""},
 		{"webhooks-missing", "Harm", "kubectl delete validatingwebhookconfiguration muster", ""},
 		{"definition-missing", "Blocker", "kubectl delete crd cohorts.kueue.x-k8s.io", ""},
@@ -60,9 +61,12 @@ kubectl -n muster-system wait --for=delete pod -l app.kubernetes.io/name=muster 
 				all := askDoctor(t, cluster)
 				also := row.also == ""
 				for _, finding := range all {
-					also = also || finding.Rule == row.also
-					if finding.Rule == row.rule {
-						found = finding
+					if finding.Rule != row.rule {
+						continue
+					}
+					found = finding
+					for _, next := range finding.Consequences {
+						also = also || next.Rule == row.also
 					}
 				}
 				if found.Rule == "" || !also {

@@ -112,6 +112,11 @@ func TestInstallPageByHelm(t *testing.T) {
 	if !strings.Contains(output, "namespace/muster-system labeled") || strings.Contains(output, "violate") {
 		t.Errorf("muster's pods do not meet the level that the page gives the namespace\n%s", output)
 	}
+	for _, part := range []string{"muster status --wait\n", "muster doctor\n", "muster works in namespace muster-system: 2 of 2 replicas are ready"} {
+		if !strings.Contains(output, part) {
+			t.Errorf("neither the chart's notes nor muster say %q\n%s", part, output)
+		}
+	}
 	for _, pod := range musterPods(t, cluster) {
 		if !strings.HasPrefix(pod.Spec.Containers[0].Image, "muster:") || len(pod.Status.ContainerStatuses) == 0 || !pod.Status.ContainerStatuses[0].Ready {
 			t.Errorf("%s runs %s: %+v", pod.Name, pod.Spec.Containers[0].Image, pod.Status.ContainerStatuses)

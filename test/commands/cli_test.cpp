@@ -114,6 +114,8 @@ TEST_CASE("command line: what is wrong is said in a sentence, with exit code 2")
       {{"adopt", "--timeout", "soon"}, "a time to wait is a duration as 30s or 5m"},
       {{"adopt", "--muster-namespace", "Upper"}, "no namespace can be named \"Upper\""},
       {{"doctor", "-o", "wide"}, "there is no output format \"wide\"; there are table, json and yaml"},
+      {{"status", "--wait", "--timeout", "soon"}, "a time to wait is a duration as 30s or 5m"},
+      {{"status", "--timeout", "1m"}, "--timeout requires --wait"},
       {{"sysdump"}, "sysdump: target is required"},
       {{"completion", "tcsh"}, "there is no completion for \"tcsh\""},
       {{"explain", "job/x", "-o", "yaml"}, "there is no output format \"yaml\"; there are text and json"},

@@ -7,7 +7,6 @@
 #include "commands/moving/rules/adoption.h"
 #include "commands/moving/rules/components.h"
 #include "commands/moving/rules/kubernetes_version.h"
-#include "commands/moving/rules/pod_trouble.h"
 #include "runtime/kueue/kueue_presence.h"
 
 namespace muster::commands {
@@ -21,50 +20,9 @@ std::string in_seconds(Duration duration) {
   return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(duration).count()) + " s";
 }
 
-std::vector<const json*> muster_pods(const DoctorContext& context) {
-  std::vector<const json*> pods;
-  for (const json* pod : context.dump.of_kind("", "Pod")) {
-    if (string_at(*pod, {"metadata", "namespace"}) == context.facts.muster_namespace &&
-        label(*pod, manifests::kAppNameLabel) == manifests::kAppName)
-      pods.push_back(pod);
-  }
-  return pods;
-}
-
-void look_at_deployment(const DoctorContext& context) {
-  const std::string& ns = context.facts.muster_namespace;
-  const std::string name = "Deployment " + ns + "/muster";
-  const json* deployment = muster_deployment(context.dump, ns);
-  if (deployment == nullptr)
-    return context.add(Severity::kBlocker, "muster-not-installed", {name}, "muster is not installed in this namespace",
-                       "install it (docs/install.md), or name its namespace by --muster-namespace");
-  const int64_t wanted = int_at(*deployment, {"spec", "replicas"}).value_or(1);
-  const int64_t ready = int_at(*deployment, {"status", "readyReplicas"}).value_or(0);
-  if (ready == 0)
-    context.add(Severity::kBlocker, "muster-not-ready", {name},
-                wanted == 0 ? "muster has no replica: jobs with a queue are refused, and nothing is admitted"
-                            : "no replica of muster is ready: jobs with a queue are refused, and nothing is admitted",
-                wanted == 0 ? context.kubectl() + "scale deployment muster --replicas 2"
-                            : context.kubectl() + "logs deployment/muster");
-  else if (ready < wanted)
-    context.add(Severity::kChange, "muster-not-ready", {name},
-                std::to_string(ready) + " of " + std::to_string(wanted) + " replicas are ready",
-                context.kubectl() + "get pods, and " + context.kubectl() + "logs POD");
-}
-
-void look_at_pods(const DoctorContext& context) {
-  const json* deployment = muster_deployment(context.dump, context.facts.muster_namespace);
-  const bool serves = deployment != nullptr && int_at(*deployment, {"status", "readyReplicas"}).value_or(0) > 0;
-  for (const json* pod : muster_pods(context)) {
-    if (auto trouble = trouble_of(*pod))
-      context.add(serves ? Severity::kChange : Severity::kBlocker, "muster-pod-waits", {object_name(*pod)},
-                  std::move(trouble->problem), std::move(trouble->remedy));
-  }
-}
-
 void look_at_versions(const DoctorContext& context) {
   std::vector<std::string> images, names;
-  for (const json* pod : muster_pods(context)) {
+  for (const json* pod : context.pods()) {
     const json& containers = array_at(*pod, {"spec", "containers"});
     if (containers.empty()) continue;
     const std::string image(string_at(containers[0], {"image"}));
@@ -85,32 +43,29 @@ void look_at_versions(const DoctorContext& context) {
   judge_kubernetes(context.facts.server_minor, false, context.findings);
 }
 
+// By the holder's clock; negative: it is ahead of the API server's. nullopt: the Lease does not say.
+std::optional<Duration> time_since_renewal(const DoctorContext& context, const json& lease) {
+  const auto renewed = parse_micro_time(lease.value("/spec/renewTime"_json_pointer, json()));
+  if (!renewed) return std::nullopt;
+  return time_between(to_time_point(*renewed), context.facts.server_now.value_or(context.facts.now));
+}
+
+const json* own_lease(const DoctorContext& context) {
+  return context.dump.find("coordination.k8s.io", "Lease", context.facts.muster_namespace, manifests::kLeaseName);
+}
+
+std::string lease_name(const DoctorContext& context) {
+  return "Lease " + context.facts.muster_namespace + "/" + std::string(manifests::kLeaseName);
+}
+
 void look_at_lease(const DoctorContext& context) {
-  const std::string& ns = context.facts.muster_namespace;
-  const json* lease = context.dump.find("coordination.k8s.io", "Lease", ns, manifests::kLeaseName);
-  const std::string name = "Lease " + ns + "/" + std::string(manifests::kLeaseName);
-  const std::string holder(lease == nullptr ? "" : string_at(*lease, {"spec", "holderIdentity"}));
-  if (holder.empty())
-    return context.add(Severity::kHarm, "no-leader", {name}, "no replica leads: nothing is admitted",
-                       context.kubectl() + "logs deployment/muster");
-  if (!runtime::is_muster_identity(holder))
-    return context.add(Severity::kBlocker, "lease-of-others", {name},
-                       "it is held by " + holder + ", which is no replica of muster",
-                       "move Kueue to another namespace, or finish the move: kubectl muster adopt");
-  const auto renewed = parse_micro_time(lease->value("/spec/renewTime"_json_pointer, json()));
-  if (!renewed) return;
-  const TimePoint now = context.facts.server_now.value_or(context.facts.now);
-  const Duration since = time_between(to_time_point(*renewed), now);
-  const Duration lasts = std::chrono::seconds(int_at(*lease, {"spec", "leaseDurationSeconds"}).value_or(15));
-  if (since > lasts + kSkew)
-    context.add(
-        Severity::kBlocker, "lease-expired", {name},
-        "its holder " + holder + " has not renewed it for " + in_seconds(since) + ", and no other replica took it",
-        context.kubectl() + "delete lease " + std::string(manifests::kLeaseName) + ", and look at the pods' logs");
+  if (auto trouble = lease_trouble(context)) return context.findings.push_back(std::move(*trouble));
+  const json& lease = *own_lease(context);
+  const Duration since = time_since_renewal(context, lease).value_or(Duration::zero());
   if (since < -kSkew)
-    context.add(Severity::kChange, "clock-skew", {name},
+    context.add(Severity::kChange, "clock-skew", {lease_name(context)},
                 "its holder's clock is " + in_seconds(-since) + " ahead of the API server's",
-                "set the clock of the node of " + holder);
+                "set the clock of the node of " + std::string(string_at(lease, {"spec", "holderIdentity"})));
 }
 
 void look_at_clock(const DoctorContext& context) {
@@ -133,6 +88,43 @@ void look_for_others(const DoctorContext& context) {
 
 }  // namespace
 
+std::optional<Finding> lease_trouble(const DoctorContext& context) {
+  const std::string name = lease_name(context);
+  const json* lease = own_lease(context);
+  const std::string holder(lease == nullptr ? "" : string_at(*lease, {"spec", "holderIdentity"}));
+  if (holder.empty())
+    return Finding{Severity::kHarm,
+                   "no-leader",
+                   {name},
+                   "no replica leads: nothing is admitted",
+                   context.kubectl() + "logs deployment/muster"};
+  if (!runtime::is_muster_identity(holder))
+    return Finding{Severity::kBlocker,
+                   "lease-of-others",
+                   {name},
+                   "it is held by " + holder + ", which is no replica of muster",
+                   "move Kueue to another namespace, or finish the move: kubectl muster adopt"};
+  const Duration since = time_since_renewal(context, *lease).value_or(Duration::zero());
+  const Duration lasts = std::chrono::seconds(int_at(*lease, {"spec", "leaseDurationSeconds"}).value_or(15));
+  if (since <= lasts + kSkew) return std::nullopt;
+  return Finding{
+      Severity::kBlocker,
+      "lease-expired",
+      {name},
+      "its holder " + holder + " has not renewed it for " + in_seconds(since) + ", and no other replica took it",
+      context.kubectl() + "delete lease " + std::string(manifests::kLeaseName) + ", and look at the pods' logs"};
+}
+
+std::vector<const json*> DoctorContext::pods() const {
+  std::vector<const json*> found;
+  for (const json* pod : dump.of_kind("", "Pod")) {
+    if (string_at(*pod, {"metadata", "namespace"}) == facts.muster_namespace &&
+        label(*pod, manifests::kAppNameLabel) == manifests::kAppName)
+      found.push_back(pod);
+  }
+  return found;
+}
+
 std::string DoctorContext::restore(const char* part, bool force) const {
   const std::string& ns = facts.muster_namespace;
   const json* deployment = muster_deployment(dump, ns);
@@ -147,8 +139,6 @@ std::string DoctorContext::restore(const char* part, bool force) const {
 }
 
 void doctor_process(const DoctorContext& context) {
-  look_at_deployment(context);
-  look_at_pods(context);
   look_at_versions(context);
   look_at_lease(context);
   look_at_clock(context);
@@ -161,10 +151,11 @@ void doctor_process(const DoctorContext& context) {
 std::vector<Finding> doctor(const ClusterDump& dump, const DoctorFacts& facts) {
   std::vector<Finding> findings = dump.unread_findings();
   const DoctorContext context{dump, facts, findings};
+  doctor_pods(context);
   doctor_process(context);
   doctor_webhooks(context);
   doctor_queues(context);
-  return sorted_findings(std::move(findings));
+  return by_cause(sorted_findings(std::move(findings)), ready_replicas(dump, facts.muster_namespace) > 0);
 }
 
 }  // namespace muster::commands

@@ -1,4 +1,5 @@
-// What is wrong with a muster that is installed, most damaging first, each with the command that repairs it. Pure.
+// What is wrong with a muster that is installed, most damaging first, each cause once, with the command that repairs it
+// and what follows from it. Pure.
 #pragma once
 
 #include <optional>
@@ -21,8 +22,16 @@ struct DoctorFacts {
   std::string version{};             // of this program
 };
 
-// Sorted. What could not be read is among them.
+// By severity, and where that is equal by cause. What could not be read is among them.
 std::vector<Finding> doctor(const ClusterDump& dump, const DoctorFacts& facts);
+
+// The order of doctor, for a sorted list: pods, what they need to become ready, Service, webhooks, CA bundles, Lease,
+// the rest. `serves`: a replica is ready. While none is, what follows from that is listed under its cause, which is then as
+// severe as the worst of it.
+std::vector<Finding> by_cause(std::vector<Finding> findings, bool serves);
+
+// Of muster's Deployment; 0: there is none.
+int64_t ready_replicas(const ClusterDump& dump, const std::string& ns);
 
 // Its parts; each adds to the list.
 struct DoctorContext {
@@ -34,12 +43,16 @@ struct DoctorContext {
            std::string remedy) const {
     findings.push_back({severity, rule, std::move(objects), std::move(problem), std::move(remedy)});
   }
+  std::vector<const nlohmann::json*> pods() const;  // of muster
   std::string kubectl() const { return "kubectl -n " + facts.muster_namespace + " "; }
   // The command that puts a part of the installation back ("crds", "rbac", "webhooks"), as it was installed: by Helm,
   // or by `muster manifests` with muster's own configuration. `force` takes over fields of other managers.
   std::string restore(const char* part, bool force = false) const;
 };
-void doctor_process(const DoctorContext& context);   // Deployment, pods, Lease, clocks, versions, rights
+// Why no replica of muster leads, as the Lease says; nullopt: one does.
+std::optional<Finding> lease_trouble(const DoctorContext& context);
+void doctor_pods(const DoctorContext& context);      // Deployment and pods
+void doctor_process(const DoctorContext& context);   // Lease, clocks, versions, rights
 void doctor_webhooks(const DoctorContext& context);  // webhooks, certificates, definitions
 void doctor_queues(const DoctorContext& context);    // queues, what they name, deletion
 

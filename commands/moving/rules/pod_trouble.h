@@ -1,4 +1,4 @@
-// Why pods of muster do not run, as their kubelets report it. Pure.
+// Why pods of muster do not run, as their kubelets and the scheduler report it. Pure.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -13,11 +13,13 @@ namespace muster::commands {
 bool runs(const nlohmann::json& pod);
 
 struct PodTrouble {
+  std::string cause;    // equal for pods that one remedy helps: "image r/muster:0.1.0", "crash", "unschedulable"
   std::string problem;  // "its image r/muster:0.1.0 cannot be pulled (ImagePullBackOff: ...)"
-  std::string remedy;   // a command
+  std::string remedy;   // a command that works in this state: no log of a container that has not started
 };
-// What keeps a container waiting and does not pass by itself: an image that cannot be pulled, a ConfigMap that is not
-// there, a process that exits again and again. nullopt: nothing, or the container is being created.
+// What keeps a pod from running and does not pass by itself: no node that fits, an image that cannot be pulled, a
+// ConfigMap that is not there, a process that exits again and again. nullopt: nothing, or the container is being
+// created.
 std::optional<PodTrouble> trouble_of(const nlohmann::json& pod);
 
 }  // namespace muster::commands

@@ -49,6 +49,7 @@ class Clinic {
          {"kind", "Pod"},
          {"metadata", {{"name", "muster-a"}, {"namespace", "muster-system"}, {"labels", own}}},
          {"spec", {{"containers", {{{"image", "r/muster:0.1.0"}}}}}}});
+    runs();
     put({{"apiVersion", "v1"},
          {"kind", "Secret"},
          {"metadata", {{"name", "muster-webhook-cert"}, {"namespace", "muster-system"}, {"labels", own}}},
@@ -104,9 +105,32 @@ class Clinic {
     at(key)["metadata"]["deletionTimestamp"] = "2026-06-01T11:00:00Z";
     at(key)["metadata"]["finalizers"] = {finalizer};
   }
-  void waits(const char* reason) {
-    at("Pod/muster-a")["status"]["containerStatuses"] = {
-        {{"name", "muster"}, {"image", "r/muster:0.1.0"}, {"state", {{"waiting", {{"reason", reason}}}}}}};
+  void runs() {
+    at("Pod/muster-a")["status"] = {
+        {"containerStatuses",
+         {{{"name", "muster"}, {"image", "r/muster:0.1.0"}, {"state", {{"running", json::object()}}}}}}};
+  }
+  void waits(const char* reason, const char* message = "", const char* pod = "Pod/muster-a") {
+    at(pod)["status"]["containerStatuses"] = {{{"name", "muster"},
+                                               {"image", "r/muster:0.1.0"},
+                                               {"state", {{"waiting", {{"reason", reason}, {"message", message}}}}}}};
+  }
+  void has_no_node(const char* message) {
+    at("Pod/muster-a")["status"] = {
+        {"phase", "Pending"},
+        {"conditions",
+         {{{"type", "PodScheduled"}, {"status", "False"}, {"reason", "Unschedulable"}, {"message", message}}}}};
+  }
+  // As a muster that has never run: nobody answers, writes CA bundles or leads.
+  void never_ran() {
+    at("Deployment/muster")["status"]["readyReplicas"] = 0;
+    for (const char* service : {"muster-webhook", "muster-conversion-service"})
+      objects.erase("EndpointSlice/" + std::string(service));
+    for (auto& [key, object] : objects) {
+      if (!object["kind"].get<std::string>().ends_with("WebhookConfiguration")) continue;
+      for (json& webhook : object["webhooks"]) webhook["clientConfig"].erase("caBundle");
+    }
+    objects.erase("Lease/c1f6bfd2.kueue.x-k8s.io");
   }
   std::vector<Finding> examine() const {
     ClusterDump dump;
@@ -124,7 +148,7 @@ bool commands_are_whole(const std::string& remedy) {
   static const std::regex begin("kubectl (?:-n \\S+ )?"),
       command(
           "kubectl (?:-n \\S+ )?(?:muster \\w+|get|delete|describe|logs|apply|edit|scale|set "
-          "image|label|patch|create|rollout "
+          "(?:image|resources)|label|patch|create|rollout "
           "(?:restart|status))(?: -n \\S+| (?!the |a |an |and )[^ ,;|]+)*(?:[,;|)].*| \\| .*| and .*)?");
   std::sregex_iterator place(remedy.begin(), remedy.end(), begin);
   return std::all_of(place, std::sregex_iterator(), [&](const std::smatch& found) {
@@ -156,7 +180,7 @@ TEST_CASE("doctor: each illness has its severity and a command") {
   const auto restart = [](Clinic& c) { c.write_bundle(); };
   const auto start = [](Clinic& c) {
     c.at("Deployment/muster")["status"]["readyReplicas"] = c.at("Deployment/muster")["spec"]["replicas"];
-    c.at("Pod/muster-a").erase("status");
+    c.runs();
   };
   const Row rows[] = {
       {"muster-not-installed", Severity::kBlocker, [](Clinic& c) { c.objects.erase("Deployment/muster"); }, "install",
@@ -164,6 +188,16 @@ TEST_CASE("doctor: each illness has its severity and a command") {
       {"muster-not-ready", Severity::kBlocker,
        [](Clinic& c) { c.at("Deployment/muster")["status"]["readyReplicas"] = 0; }, "logs deployment/muster", start},
       {"muster-not-ready", Severity::kBlocker,
+       [](Clinic& c) {
+         c.at("Deployment/muster")["status"]["readyReplicas"] = 0;
+         c.objects.erase("Pod/muster-a");
+       },
+       "get events --sort-by=.lastTimestamp",
+       [start](Clinic& c) {
+         c.put(Clinic().at("Pod/muster-a"));
+         start(c);
+       }},
+      {"muster-scaled-down", Severity::kBlocker,
        [](Clinic& c) {
          c.at("Deployment/muster")["spec"]["replicas"] = c.at("Deployment/muster")["status"]["readyReplicas"] = 0;
        },
@@ -184,6 +218,36 @@ TEST_CASE("doctor: each illness has its severity and a command") {
        "logs muster-a --previous", start},
       {"muster-pod-waits", Severity::kChange, [](Clinic& c) { c.waits("CreateContainerConfigError"); },
        "describe pod muster-a", start},
+      {"muster-pod-waits", Severity::kChange,
+       [](Clinic& c) {
+         c.waits("CrashLoopBackOff");
+         c.at("Pod/muster-a")["status"]["containerStatuses"][0]["lastState"]["terminated"] = {{"reason", "OOMKilled"},
+                                                                                              {"exitCode", 137}};
+       },
+       "set resources deployment/muster -c muster --limits memory=2Gi", start},
+      {"muster-pod-waits", Severity::kChange,
+       [](Clinic& c) { c.has_no_node("0/2 nodes are available: 2 Insufficient cpu."); },
+       "set resources deployment/muster --requests cpu=50m,memory=64Mi", start},
+      {"muster-pod-waits", Severity::kChange,
+       [](Clinic& c) { c.has_no_node("0/2 nodes are available: 2 node(s) had untolerated taint {gpu: true}."); },
+       "add a toleration", start},
+      {"muster-pod-waits", Severity::kChange,
+       [](Clinic& c) {
+         c.has_no_node("0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector.");
+       },
+       "edit deployment muster, with Helm: nodeSelector", start},
+      {"muster-pod-refused", Severity::kBlocker,
+       [](Clinic& c) {
+         c.at("Deployment/muster")["status"] = {
+             {"conditions",
+              {{{"type", "ReplicaFailure"}, {"status", "True"}, {"message", "pods is forbidden: exceeded quota: q"}}}}};
+         c.objects.erase("Pod/muster-a");
+       },
+       "get resourcequota,limitrange",
+       [](Clinic& c) {
+         c.put(Clinic().at("Deployment/muster"));
+         c.put(Clinic().at("Pod/muster-a"));
+       }},
       {"webhook-without-endpoints", Severity::kBlocker,
        [](Clinic& c) { c.objects.erase("EndpointSlice/muster-webhook"); }, "get endpointslices",
        healthy("EndpointSlice/muster-webhook")},
@@ -332,9 +396,150 @@ TEST_CASE("doctor: each illness has its severity and a command") {
     ill.insert(row.rule);
   }
   // Each rule prints a remedy, so each has a row.
-  for (const char* source : {"doctor.cpp", "doctor_queues.cpp", "doctor_webhooks.cpp"}) {
+  for (const char* source : {"doctor.cpp", "doctor_pods.cpp", "doctor_queues.cpp", "doctor_webhooks.cpp"}) {
     for (const std::string& rule : test::rules_in(source)) CHECK_MESSAGE(ill.contains(rule), rule);
   }
+}
+
+namespace {
+
+// "muster-pod-waits > muster-not-ready, no-leader"
+std::string outline(const std::vector<Finding>& findings) {
+  std::string text;
+  for (const Finding& finding : findings) {
+    text += (text.empty() ? "" : "; ") + finding.rule;
+    for (size_t i = 0; i < finding.consequences.size(); ++i)
+      text += (i == 0 ? " > " : ", ") + finding.consequences[i].rule;
+  }
+  return text;
+}
+
+constexpr const char* kAllThatFollows = "muster-not-ready, webhook-without-endpoints, ca-missing, no-leader";
+
+}  // namespace
+
+TEST_CASE("doctor: a cause is one entry, and what follows is under it") {
+  struct Row {
+    const char* cause;
+    std::function<void(Clinic&)> harm;
+    const char* remedy;
+  };
+  const Row rows[] = {
+      {"muster-pod-waits", [](Clinic& c) { c.waits("ImagePullBackOff"); }, "push the image there"},
+      {"muster-pod-waits", [](Clinic& c) { c.has_no_node("0/1 nodes are available: 1 Insufficient memory."); },
+       "add a node"},
+      {"muster-pod-waits", [](Clinic& c) { c.waits("CrashLoopBackOff"); }, "kubectl -n muster-system logs muster-a"},
+      {"muster-scaled-down", [](Clinic& c) { c.at("Deployment/muster")["spec"]["replicas"] = 0; },
+       "kubectl -n muster-system scale"},
+      {"definition-missing", [](Clinic& c) { c.objects.erase("CustomResourceDefinition/cohorts.kueue.x-k8s.io"); },
+       "kubectl -n muster-system get configmap muster-config"},
+      {"right-missing", [](Clinic& c) { c.facts.lacks = {"list workloads.kueue.x-k8s.io"}; },
+       "kubectl -n muster-system get configmap muster-config"},
+  };
+  for (const Row& row : rows) {
+    Clinic clinic;
+    clinic.never_ran();
+    row.harm(clinic);
+    std::string follows = kAllThatFollows;
+    if (std::string_view(row.cause) == "muster-scaled-down") follows = follows.substr(follows.find(", ") + 2);
+    const auto findings = clinic.examine();
+    // Both Services, each with its webhooks.
+    CHECK(outline(findings).find(row.cause + std::string(" > ")) == 0);
+    REQUIRE(findings.size() == 1);
+    CHECK(findings[0].severity == Severity::kBlocker);
+    CHECK(findings[0].remedy.starts_with(row.remedy));
+    std::set<std::string> rules;
+    for (const Finding& next : findings[0].consequences) rules.insert(next.rule);
+    std::set<std::string> wanted;
+    for (size_t at = 0; at < follows.size();) {
+      const size_t end = std::min(follows.find(", ", at), follows.size());
+      wanted.insert(follows.substr(at, end - at));
+      at = end + 2;
+    }
+    CHECK(rules == wanted);
+    const std::string text = print_findings(findings, FindingFormat::kTable, "");
+    CHECK(text.find("->") == text.rfind("->"));
+    CHECK(text.find("rollout restart") == std::string::npos);
+    CHECK(json::parse(print_findings(findings, FindingFormat::kJson, ""))["findings"][0]["consequences"].size() ==
+          findings[0].consequences.size());
+  }
+}
+
+TEST_CASE(
+    "doctor: a failed pull in two pods is one entry, and the scheduler's text is in that of an unschedulable pod") {
+  Clinic clinic;
+  clinic.never_ran();
+  json other = clinic.at("Pod/muster-a");
+  other["metadata"]["name"] = "muster-b";
+  clinic.put(other);
+  clinic.waits("ErrImagePull", "failed to resolve reference: \x1b[31mnot found");
+  clinic.waits("ImagePullBackOff", "Back-off", "Pod/muster-b");
+  auto findings = clinic.examine();
+  REQUIRE(findings.size() == 1);
+  CHECK(findings[0].objects == std::vector<std::string>{"Pod muster-system/muster-a", "Pod muster-system/muster-b"});
+  const std::string text = print_findings(findings, FindingFormat::kTable, "");
+  CHECK(text.find("ErrImagePull: failed to resolve reference: \\x1b[31mnot found") != std::string::npos);
+
+  clinic.objects.erase("Pod/muster-b");
+  clinic.has_no_node("0/3 nodes are available: 3 node(s) had untolerated taint {a: b}.");
+  findings = clinic.examine();
+  REQUIRE(findings.size() == 1);
+  CHECK(
+      findings[0].problem ==
+      "the scheduler finds no node for it (Unschedulable: 0/3 nodes are available: 3 node(s) had untolerated taint {a: "
+      "b}.)");
+  CHECK(findings[0].remedy.find("logs") == std::string::npos);
+}
+
+TEST_CASE("doctor: docs/install.md shows what it prints of an image that cannot be pulled") {
+  Clinic clinic;
+  clinic.never_ran();
+  clinic.waits("ImagePullBackOff", "Back-off pulling image \"r/muster:0.1.0\"");
+  const std::string page = test::read_source_file("docs/install.md");
+  std::istringstream lines(print_findings(clinic.examine(), FindingFormat::kTable, ""));
+  for (std::string line; std::getline(lines, line);)
+    CHECK_MESSAGE(page.find("\n    " + line + "\n") != std::string::npos, line);
+}
+
+TEST_CASE("doctor: what does not follow from a cause stays an entry, and while muster serves nothing is hidden") {
+  Clinic clinic;
+  clinic.never_ran();
+  clinic.waits("ErrImagePull");
+  clinic.objects.erase("ClusterQueue/cq");
+  clinic.at("Workload/w")["metadata"]["deletionTimestamp"] = "2026-06-01T11:00:00Z";
+  CHECK(outline(clinic.examine()).ends_with("no-leader; clusterqueue-missing; deletion-stuck"));
+
+  // Rights that a replica does not read with are no reason why none is ready.
+  Clinic writes;
+  writes.never_ran();
+  writes.facts.lacks = {"patch workloads.kueue.x-k8s.io"};
+  CHECK(outline(writes.examine()).starts_with("muster-not-ready > "));
+  CHECK(outline(writes.examine()).ends_with("no-leader; right-missing"));
+
+  Clinic serves;
+  serves.at("Deployment/muster")["status"]["readyReplicas"] = 1;
+  serves.waits("ErrImagePull");
+  serves.objects.erase("EndpointSlice/muster-webhook");
+  serves.objects.erase("Lease/c1f6bfd2.kueue.x-k8s.io");
+  CHECK(outline(serves.examine()) == "webhook-without-endpoints; no-leader; muster-pod-waits > muster-not-ready");
+
+  Clinic absent;
+  absent.never_ran();
+  absent.objects.erase("Deployment/muster");
+  absent.objects.erase("Pod/muster-a");
+  absent.objects.erase("ValidatingWebhookConfiguration/muster");
+  absent.objects.erase("CustomResourceDefinition/cohorts.kueue.x-k8s.io");
+  REQUIRE(absent.examine().size() == 1);
+  CHECK(absent.examine()[0].rule == "muster-not-installed");
+}
+
+TEST_CASE("doctor: causes come in the order pods, Service, webhooks, CA bundles, Lease") {
+  Clinic clinic;
+  clinic.objects.erase("EndpointSlice/muster-webhook");
+  clinic.objects.erase("ValidatingWebhookConfiguration/muster");
+  clinic.at("MutatingWebhookConfiguration/muster")["webhooks"][0]["clientConfig"].erase("caBundle");
+  clinic.at("Lease/c1f6bfd2.kueue.x-k8s.io")["spec"]["renewTime"] = "2026-06-01T11:50:00.000000Z";
+  CHECK(outline(clinic.examine()) == "webhook-without-endpoints; ca-missing; lease-expired; webhooks-missing");
 }
 
 TEST_CASE("doctor: a part is put back in the way in which muster was installed") {

@@ -47,7 +47,7 @@ class FakeCluster final : public kube::KubeApi {
       return token.empty() ? none(request.path) : Answer(json{{"status", {{"token", token}}}});
     if (request.path.ends_with("accessreviews") || request.path.ends_with("selfsubjectreviews")) return write(request);
     for (const auto& entry : request.query) {
-      if (entry.first == "dryRun") return json::object();
+      if (entry.first == "dryRun") return dry_run ? dry_run(json::parse(request.body)) : Answer(json::object());
     }
     ++writes;
     if (break_at && writes == *break_at && !done_before_break) return broken();
@@ -70,7 +70,8 @@ class FakeCluster final : public kube::KubeApi {
   std::set<std::string> forbidden, not_served;    // parts of paths
   std::function<void(FakeCluster&)> after_write;  // what controllers do
   std::function<json(const json& review)> review;
-  std::string token;  // of every service account; empty: there is none
+  std::function<Answer(const json& object)> dry_run;  // what webhooks make of it
+  std::string token;                                  // of every service account; empty: there is none
   std::function<Outcome<kube::StatusError>(const kube::KubeRequest& request, const ByteSink& on_bytes)> streams;
   std::optional<int> break_at;  // the write at which the connection breaks, from 1
   bool done_before_break = false, ill = false;
