@@ -30,7 +30,7 @@ TEST_CASE("simulate: waits, usage, evictions and who waits are told") {
   }
 }
 
-TEST_CASE("simulate: README's what-if gives the figures that README shows") {
+TEST_CASE("simulate: the what-if of the samples gives the figures that its page shows") {
   const std::string folder = std::string(MUSTER_SOURCE_DIR) + "/manifests/samples/what-if/";
   const TemporaryFolder output;
   const Answer answer = simulate({"-f", folder + "today", "--compare", folder + "proposal", "--arrivals",
@@ -49,8 +49,8 @@ TEST_CASE("simulate: README's what-if gives the figures that README shows") {
   };
   std::vector<std::vector<std::string>> rows = words_of_rows(answer.out);
   REQUIRE(rows.size() > 10);
-  const std::vector<std::vector<std::string>> readme = words_of_rows(read_source_file("README.md"));
-  CHECK(std::search(readme.begin(), readme.end(), rows.begin() + 1, rows.end()) != readme.end());
+  const std::vector<std::vector<std::string>> page = words_of_rows(read_source_file("docs/simulate.md"));
+  CHECK(std::search(page.begin(), page.end(), rows.begin() + 1, rows.end()) != page.end());
 }
 
 TEST_CASE("simulate: the same input gives the same bytes, also by chance") {
