@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -155,6 +156,8 @@ func TestEveryUserGetsTheTruth(t *testing.T) {
 		t.Errorf("alice reads %+v, the administrator %+v", answer, whole)
 	}
 
+	measureQuestions(t, cluster, mine)
+
 	role := cluster.Kubectl(t, "", "get", "role", "muster", "-n", "muster-system", "-o", "jsonpath={.rules}")
 	allow := func(rules string) {
 		cluster.Kubectl(t, "", "patch", "role", "muster", "-n", "muster-system", "--type=merge", "-p", `{"rules":`+rules+`}`)
@@ -172,4 +175,26 @@ func TestEveryUserGetsTheTruth(t *testing.T) {
 	allow(role)
 	muster.Restart(t)
 	harness.Eventually(t, 60*time.Second, "muster is back", func() error { return everybody("") })
+}
+
+// measureQuestions times a whole command, by session, by a service account's token, and without muster.
+func measureQuestions(t *testing.T, cluster *harness.Cluster, namespace string) {
+	t.Helper()
+	cluster.Kubectl(t, "", "create", "serviceaccount", "program", "-n", namespace)
+	cluster.Kubectl(t, "", "create", "rolebinding", "program", "-n", namespace, "--clusterrole", "muster-batch-user", "--serviceaccount", namespace+":program")
+	figures := []string{}
+	for what, flags := range map[string][]string{"in the own name": nil, "in that of a service account": {"--service-account", "program"}, "without muster": {"--local"}} {
+		times := []time.Duration{}
+		for range 7 {
+			began := time.Now()
+			if _, code, complaint := runMuster(cluster.Kubeconfig, append([]string{"explain", "job/train", "-n", namespace}, flags...)...); code != 0 {
+				t.Errorf("%s: exit code %d, %s", what, code, complaint)
+			}
+			times = append(times, time.Since(began))
+		}
+		slices.Sort(times)
+		figures = append(figures, fmt.Sprintf("%s %d ms", what, times[len(times)/2].Milliseconds()))
+	}
+	slices.Sort(figures)
+	harness.Figure(t, "muster explain, the median of 7: %s", strings.Join(figures, ", "))
 }
