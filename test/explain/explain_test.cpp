@@ -21,7 +21,7 @@ TEST_CASE("explain: a job that is no business of the queues says why and who wou
        [](ExplainCluster&) {},
        "NotFound",
        "There is no Job team-a/train.",
-       {"perhaps it is not a Job"}},
+       {"Perhaps it is not a Job"}},
       {"there is no namespace", [](ExplainCluster& cluster) { cluster.vanish(kNamespaces, "team-a"); }, "NotFound",
        "Namespace not found: team-a."},
       {"it has no queue name",
