@@ -107,10 +107,12 @@ Result<AgentOptions> read_options(const std::function<std::optional<std::string>
   if (options.jobset.empty())
     return fail("JOBSET_NAME is not set: set it from the field metadata.annotations['jobset.sigs.k8s.io/jobset-name']");
   if (options.pod.empty()) return fail("POD_NAME is not set: set it from the field metadata.name");
-  if (!value_of("WORKER_COMMAND").empty())
+  options.worker_command = value_of("WORKER_COMMAND");
+  if (const std::string shell = value_of("SHELL"); !shell.empty()) options.shell = shell;
+  if (!options.worker_command.empty() && !(value_of("STARTUP_PROBE_PATH") + value_of("STARTUP_PROBE_PORT")).empty())
     return fail(
-        "WORKER_COMMAND is not supported: the image of this agent has no shell; run the agent as a sidecar before the "
-        "worker's container, or use the agent of JobSet, which works with muster too");
+        "WORKER_COMMAND is set together with STARTUP_PROBE_PATH or STARTUP_PROBE_PORT: the agent is either the main "
+        "container or a sidecar");
   if (const std::string path = value_of("STARTUP_PROBE_PATH"); !path.empty()) {
     if (path.front() != '/') return fail("STARTUP_PROBE_PATH is \"" + path + "\": it must begin with /");
     options.probe_path = path;

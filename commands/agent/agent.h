@@ -1,4 +1,4 @@
-// The agent of in-place restarts: a sidecar that runs in each pod of a JobSet with
+// The agent of in-place restarts: a sidecar, or the main container, that runs in each pod of a JobSet with
 // failurePolicy.restartStrategy: InPlaceRestart. It watches its JobSet, writes one annotation of its pod
 // (jobset.sigs.k8s.io/in-place-restart-attempt), and holds the containers after it back by its startup probe until all
 // pods of the JobSet have come to the same attempt. docs/in-place-restart.md; environment, annotation and exit codes
@@ -24,6 +24,9 @@ struct AgentOptions {
   std::string probe_path = "/barrier-is-down";
   uint16_t probe_port = 8081;
   int restart_exit_code = 1;
+  // What the shell runs when the workers may start; empty: the agent is a sidecar, and answers a startup probe.
+  std::string worker_command{};
+  std::string shell = "/bin/sh";
 };
 
 // `environment` reads one variable, nullopt when unset. The error names the variable.

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "commands/agent/agent.h"
+#include "commands/agent/worker.h"
 #include "commands/terminal/signals.h"
 #include "kube/client.h"
 #include "runtime/version.h"
@@ -15,6 +16,7 @@ namespace muster::agent {
 namespace {
 
 constexpr int kWrongEnvironment = 2;
+constexpr int kNoSuchCommand = 127;  // as shells have it
 
 double random_share() {
   thread_local std::mt19937_64 engine{std::random_device{}()};
@@ -60,23 +62,38 @@ int run_agent_process(const Say& say) {
   auto client = kube::KubeClient::make(*std::move(access), std::move(client_options), timing, silent);
   if (!client) return refuse(client.error().message);
 
+  const bool sidecar = options->worker_command.empty();
   std::atomic<bool> open = false;
   server::HttpServer probe(probe_listener(*options), probe_routes(*options, open));
-  if (auto started = probe.start(); !started) return refuse("startup probe: " + started.error().message);
+  if (sidecar) {
+    if (auto started = probe.start(); !started) return refuse("startup probe: " + started.error().message);
+  }
 
   std::stop_source stopping;
   std::atomic<int> signal = 0;
-  // Ends with the process: after a restart nobody sends a signal.
-  std::thread([&signals, &signal, &stopping] {
+  // Without destructors: the threads below still refer to variables of this function.
+  const auto end = [&signal](int code) { std::_Exit(signal != 0 ? 128 + signal : code); };
+  Worker worker;
+  // Ends with the process: after a restart nobody sends a signal. A worker that is told to stop has its grace period:
+  // the process ends with it.
+  std::thread([&signals, &signal, &stopping, &worker] {
     int taken = 0;
     if (sigwait(&signals, &taken) != 0) return;
     signal = taken;
-    stopping.request_stop();
+    if (!worker.send(taken)) stopping.request_stop();
   }).detach();
-  const int code = run_agent(
-      **client, *options, timing, [&] { open = true; }, say, stopping.get_token());
-  // Without destructors: the thread that waits for signals still refers to variables of this function.
-  std::_Exit(signal != 0 ? 128 + signal : code);
+  const auto open_barrier = [&] {
+    open = true;
+    if (sidecar) return;
+    if (auto started = worker.start(options->shell, options->worker_command, end); !started) {
+      say(started.error().message);
+      end(kNoSuchCommand);
+    }
+  };
+  const int code = run_agent(**client, *options, timing, open_barrier, say, stopping.get_token());
+  worker.send(SIGKILL);
+  end(code);
+  return code;
 }
 
 }  // namespace muster::agent

@@ -192,7 +192,16 @@ TEST_CASE("in-place agent: its environment is checked") {
             .empty());
   CHECK(complaint({{"JOBSET_NAME", ""}}).starts_with("JOBSET_NAME is not set"));
   CHECK(complaint({{"POD_NAME", ""}}).starts_with("POD_NAME is not set"));
-  CHECK(complaint({{"WORKER_COMMAND", "sleep 1"}}).starts_with("WORKER_COMMAND is not supported"));
+  CHECK(complaint({{"WORKER_COMMAND", "sleep 1"}}).empty());
+  for (const char* probe : {"STARTUP_PROBE_PATH", "STARTUP_PROBE_PORT"})
+    CHECK(complaint({{"WORKER_COMMAND", "sleep 1"}, {probe, "80"}}).starts_with("WORKER_COMMAND is set together with"));
+  const auto main = read_options(
+      variables({{"JOBSET_NAME", "train"}, {"POD_NAME", "p"}, {"WORKER_COMMAND", "sleep 1"}, {"SHELL", "/bin/bash"}}));
+  REQUIRE(main.ok());
+  CHECK(main->worker_command == "sleep 1");
+  CHECK(main->shell == "/bin/bash");
+  CHECK(options->worker_command.empty());
+  CHECK(options->shell == "/bin/sh");
   CHECK(complaint({{"STARTUP_PROBE_PATH", "up"}}).find("must begin with /") != std::string::npos);
   for (const char* port : {"0", "65536", "x", "80 "})
     CHECK(complaint({{"STARTUP_PROBE_PORT", port}}).find("must be a port") != std::string::npos);
