@@ -20,7 +20,7 @@ constexpr std::string_view kSetQueue = "kubectl -n $ns label $type $name kueue.x
 
 constexpr Remedy kRemedies[] = {
     {Cause::kNotFound, kYou,
-     "List what exists. Perhaps it is not a $kind (job/NAME, jobset/NAME, workload/NAME), or has another namespace "
+     "List what exists. Perhaps it is not a $kind, or has another namespace "
      "(-n)",
      "kubectl -n $ns get jobs,jobsets,workloads"},
     {Cause::kNamespaceNotFound, kYou, "Correct the namespace (-n). List the namespaces", "kubectl get namespaces"},
