@@ -3,8 +3,10 @@ package cluster
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -295,4 +297,65 @@ func TestForgedAttemptsOfInPlaceRestarts(t *testing.T) {
 			t.Errorf("pod %s of another JobSet was made anew", name)
 		}
 	}
+}
+
+// The agent as the main container: it starts the worker's command when the barrier opens, and a restart ends the worker.
+// The process runs beside the API server, as it would in a pod; the test has the part of muster.
+func TestInPlaceAgentRunsTheWorkerItself(t *testing.T) {
+	cluster := harness.Connect(t)
+	harness.LaunchMuster(t, "--jobset-controller", "external") // for the definition of JobSets
+	namespace := cluster.Namespace(t, nil)
+	jobSet := harness.JobSetOf("train", harness.ReplicatedJob{Name: "w", Pods: 1})
+	harness.Set(jobSet, map[string]any{"maxRestarts": int64(3), "restartStrategy": "InPlaceRestart"}, "spec", "failurePolicy")
+	neverFails(jobSet)
+	cluster.Create(t, harness.JobSets, namespace, jobSet)
+	kubeconfig := writeFile(t, "kubeconfig", cluster.Kubectl(t, "", "config", "view", "--raw", "--flatten"))
+	cluster.Kubectl(t, "", "--kubeconfig", kubeconfig, "config", "set-context", "--current", "--namespace", namespace)
+	cluster.Kubectl(t, "", "run", "worker", "-n", namespace, "--image=example.test/none:1", `--overrides={"spec":{"schedulerName":"nobody"}}`)
+	log := filepath.Join(t.TempDir(), "log")
+	command := exec.Command(harness.MusterBinary(), "in-place-restart-agent")
+	command.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "JOBSET_NAME=train", "POD_NAME=worker",
+		"IN_PLACE_RESTART_EXIT_CODE=42", "WORKER_COMMAND=echo $$ >"+log+"; sleep 600 & wait")
+	command.Stderr = os.Stderr
+	must(t, command.Start())
+	ended := make(chan error, 1)
+	go func() { ended <- command.Wait() }()
+	t.Cleanup(func() { _ = command.Process.Kill() })
+	harness.Eventually(t, 30*time.Second, "the attempt on the pod", func() error {
+		pod, err := cluster.Client.CoreV1().Pods(namespace).Get(harness.Context(t), "worker", metav1.GetOptions{})
+		if err == nil && pod.Annotations[inPlaceAttempt] != "0" {
+			err = fmt.Errorf("it has %v", pod.Annotations)
+		}
+		return err
+	})
+	if _, err := os.Stat(log); err == nil {
+		t.Error("the worker has started before the barrier opened")
+	}
+	status := func(text string) {
+		cluster.Kubectl(t, "", "patch", "jobset", "train", "-n", namespace, "--subresource=status", "--type=merge", "-p", `{"status":`+text+`}`)
+	}
+	status(`{"currentInPlaceRestartAttempt":0}`)
+	var worker int
+	harness.Eventually(t, 30*time.Second, "the worker", func() error {
+		text, err := os.ReadFile(log)
+		if err == nil {
+			_, err = fmt.Sscan(string(text), &worker)
+		}
+		return err
+	})
+	status(`{"currentInPlaceRestartAttempt":0,"previousInPlaceRestartAttempt":0}`)
+	select {
+	case <-ended:
+	case <-time.After(30 * time.Second):
+		t.Fatal("the agent does not end")
+	}
+	if code := command.ProcessState.ExitCode(); code != agentExitCode {
+		t.Errorf("it ends with %d", code)
+	}
+	harness.Eventually(t, 10*time.Second, "the worker's group is gone", func() error {
+		if err := syscall.Kill(-worker, 0); err == nil {
+			return fmt.Errorf("group %d lives", worker)
+		}
+		return nil
+	})
 }
