@@ -221,8 +221,8 @@ TEST_CASE("sysdump: without a token there are no metrics, and the dump says why"
   dumped.cluster.forbidden = {"/token"};
   REQUIRE(dumped.run() == 0);
   CHECK(test::read_file(dumped.flags.target + "/not-read.txt")
-            .find("metrics: there is no token to ask it with, which takes the right to create serviceaccounts/token") !=
-        std::string::npos);
+            .find("metrics: there is no token of service account muster-system/muster-explain, which takes the right "
+                  "to create ") != std::string::npos);
   for (const std::string& line : dumped.cluster.log) CHECK(line.find("/proxy/") == std::string::npos);
 }
 
