@@ -108,6 +108,7 @@ constexpr std::string_view kKnownKeys[] = {
     "muster.batch/group-scheduling-field",
     "muster.batch/in-place-restart",
     "muster.batch/pod-selector",
+    "muster.batch/submitter",
 };
 
 constexpr std::string_view kKnownDomains[] = {"kueue.x-k8s.io", "jobset.sigs.k8s.io", "alpha.jobset.sigs.k8s.io",

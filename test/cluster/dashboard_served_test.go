@@ -62,8 +62,11 @@ func TestDashboardIsServedByMusterItself(t *testing.T) {
 		open("boss", "#/quota")
 		browser.WaitText(t, "20m of 20m used")
 	})
-	if problems := browser.Problems(); len(problems) > 0 {
-		t.Errorf("in the console: %v", problems)
+	// A refused question is an error of the console to Chromium: dev may not list the queues by which the page filters.
+	for _, problem := range browser.Problems() {
+		if !strings.Contains(problem, "403") || !strings.Contains(problem, "/localqueues") {
+			t.Errorf("in the console: %s", problem)
+		}
 	}
 	t.Run("what a user may not read", func(t *testing.T) {
 		open("dev", "")
