@@ -18,17 +18,17 @@ class Tokens {
  public:
   explicit Tokens(std::string_view text) : rest_(text) { next(); }
 
-  std::string_view now() const { return now_; }
-  bool is_word() const { return !now_.empty() && kSigns.find(now_.front()) == std::string_view::npos; }
-  std::string_view take() { return std::exchange(now_, next_token()); }
+  std::string_view word() const { return word_; }
+  bool is_word() const { return !word_.empty() && kSigns.find(word_.front()) == std::string_view::npos; }
+  std::string_view take() { return std::exchange(word_, next_token()); }
   bool take_if(std::string_view sign) {
-    if (now_ != sign) return false;
+    if (word_ != sign) return false;
     next();
     return true;
   }
 
  private:
-  void next() { now_ = next_token(); }
+  void next() { word_ = next_token(); }
   std::string_view next_token() {
     const size_t start = rest_.find_first_not_of(" \t\r\n");
     if (start == std::string_view::npos) return rest_ = {};
@@ -41,12 +41,12 @@ class Tokens {
     return token;
   }
 
-  std::string_view rest_, now_;
+  std::string_view rest_, word_;
 };
 
 Error unexpected(const Tokens& tokens, std::string_view wanted) {
   const std::string found =
-      tokens.now().empty() ? "the text ends" : "there is \"" + std::string(tokens.now().substr(0, 100)) + "\"";
+      tokens.word().empty() ? "the text ends" : "there is \"" + std::string(tokens.word().substr(0, 100)) + "\"";
   return {found + " where " + std::string(wanted) + " must be"};
 }
 
@@ -74,7 +74,7 @@ Result<Parsed> parse_one(Tokens& tokens) {
   if (!tokens.is_word()) return fail_with(unexpected(tokens, "the name of a label"));
   std::string key(tokens.take());
   if (absent) return Parsed{std::move(key), Operator::kDoesNotExist};
-  const std::string_view op = tokens.now();
+  const std::string_view op = tokens.word();
   if (op.empty() || op == ",") return Parsed{std::move(key), Operator::kExists};
   if (op == "in" || op == "notin") {
     tokens.take();
@@ -100,15 +100,15 @@ Result<std::vector<LabelRequirement>> parse_selector_text(std::string_view text)
     return fail("a label selector has at most " + std::to_string(kLongestSelectorText) + " characters");
   std::vector<LabelRequirement> requirements;
   Tokens tokens(text);
-  while (!tokens.now().empty()) {
+  while (!tokens.word().empty()) {
     auto parsed = parse_one(tokens);
     if (!parsed) return fail_with(parsed.error());
     auto requirement = make_requirement(std::move(parsed->key), parsed->op, parsed->values, "");
     if (!requirement) return fail(aggregate_text(requirement.error()));
     requirements.push_back(std::move(*requirement));
-    if (tokens.now().empty()) break;
+    if (tokens.word().empty()) break;
     if (!tokens.take_if(",")) return fail_with(unexpected(tokens, "a comma"));
-    if (tokens.now().empty()) return fail_with(unexpected(tokens, "the name of a label"));
+    if (tokens.word().empty()) return fail_with(unexpected(tokens, "the name of a label"));
   }
   return requirements;
 }

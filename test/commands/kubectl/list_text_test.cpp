@@ -80,6 +80,11 @@ TEST_CASE("list text: a wide table of usual names fits 150 columns") {
   }
 }
 
+json quota(const char* used, const char* borrowed) {
+  return {{"flavor", "spot"}, {"resource", "cpu"},    {"nominal", "10"}, {"used", used},
+          {"free", "4"},      {"borrowed", borrowed}, {"max", "20"}};
+}
+
 TEST_CASE("list text: a Cohort shows what is used of its tree, not of the quota that it has itself") {
   json own = quota("8", "0");
   own["nominal"] = "0";
@@ -99,11 +104,6 @@ TEST_CASE("list text: names, JSON and YAML hold every item") {
   CHECK(json::parse(list_text(workloads(), {.format = ListFormat::kJson}, kNow)) == workloads());
   CHECK(list_text(workloads(), {.format = ListFormat::kYaml}, kNow).find("positionInClusterQueue: 4") !=
         std::string::npos);
-}
-
-json quota(const char* used, const char* borrowed) {
-  return {{"flavor", "spot"}, {"resource", "cpu"},    {"nominal", "10"}, {"used", used},
-          {"free", "4"},      {"borrowed", borrowed}, {"max", "20"}};
 }
 
 json cluster_queues() {
