@@ -62,7 +62,7 @@ func TestTaskPages(t *testing.T) {
 		{"teams", []string{"due to reclamation within the cohort", "1 preempted it: team-blue/job-own"}},
 		{"priorities", []string{"study is suspended: true", "release   false", "namespace default may not use the WorkloadPriorityClass urgent"}},
 		{"drain", []string{"Stopped\n", "Job default/second waits because ClusterQueue night", "first is suspended: false"}},
-		{"default-queue", []string{"queue: default\n", "suspended: true\n", "it has no label kueue.x-k8s.io/queue-name"}},
+		{"default-queue", []string{"queue: default\n", "suspended: true\n", "Give its job the label kueue.x-k8s.io/queue-name"}},
 		{"gpu-team", []string{"train-1 h100-reserved\n", "train-2 h100-spot\n", "Job ml/train-4 waits for quota", "nvidia.com/gpu"}},
 	} {
 		output := followAll(t, cluster, "tasks/"+page.name+".md")
