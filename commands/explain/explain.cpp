@@ -132,9 +132,10 @@ Result<ExplainFormat> parse_explain_format(std::string_view text) {
 }  // namespace
 
 void add_explain(CLI::App& app, ExplainOptions& options) {
-  CLI::App& explain = *app.add_subcommand("explain",
-                                          "Say why a job does not run, or why its pods are late. Exit code 0: answered; 1: no "
-                                          "such object, or no answer; 2: wrong command line");
+  CLI::App& explain =
+      *app.add_subcommand("explain",
+                          "Say why a job does not run, or why its pods are late. Exit code 0: answered; 1: no "
+                          "such object, or no answer; 2: wrong command line");
   add_object(explain, options);
   add_choice(explain, "-o,--output", options.format, parse_explain_format, "text (default) or json")
       ->type_name("FORMAT");

@@ -159,8 +159,8 @@ ExplainReply explain_unqueued(const jobs::NamedKind& kind, const std::string& ns
     name_parts(kPods, parts, reply);
   } else {
     explain_part(object, reply);
-    const auto late = kind.type == &kPods ? why_pods_are_late({.owner = {.all = true}}, {see_pod(object)}, {})
-                                          : std::nullopt;
+    const auto late =
+        kind.type == &kPods ? why_pods_are_late({.owner = {.all = true}}, {see_pod(object)}, {}) : std::nullopt;
     if (late) reply.because.push_back(sentence_of(*late) + ".");
   }
   return reply;

@@ -6,8 +6,8 @@
 
 #include "api/meta/owner_reference.h"
 #include "commands/explain/explain_local.h"
-#include "commands/explain/late_job.h"
 #include "commands/explain/explain_unqueued.h"
+#include "commands/explain/late_job.h"
 #include "commands/kubectl/workload_names.h"
 #include "jobs/naming/named_kind.h"
 #include "server/explain_route.h"

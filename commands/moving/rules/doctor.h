@@ -26,8 +26,8 @@ struct DoctorFacts {
 std::vector<Finding> doctor(const ClusterDump& dump, const DoctorFacts& facts);
 
 // The order of doctor, for a sorted list: pods, what they need to become ready, Service, webhooks, CA bundles, Lease,
-// the rest. `serves`: a replica is ready. While none is, what follows from that is listed under its cause, which is then as
-// severe as the worst of it.
+// the rest. `serves`: a replica is ready. While none is, what follows from that is listed under its cause, which is
+// then as severe as the worst of it.
 std::vector<Finding> by_cause(std::vector<Finding> findings, bool serves);
 
 // Of muster's Deployment; 0: there is none.
