@@ -3,6 +3,7 @@ package cluster
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -64,6 +65,10 @@ func (m rightsMode) check(t *testing.T) {
 	m.flags = append(m.flags, "--no-pod-reasons")
 	config := writeFile(t, "config.yaml", m.config())
 	rights := harness.ApplyRights(t, cluster, config, m.flags...)
+	// Sessions are deleted ten minutes after their creation: test/kube/reader_sessions_test.cpp.
+	rights = slices.DeleteFunc(rights, func(right harness.Right) bool {
+		return right.Resource == "readersessions" && right.Verb == "delete"
+	})
 	requests := cluster.Requests(t, accountToken(t, cluster, "muster-system", "muster"))
 	asOwnPod(t, cluster)
 	// It warns until muster makes it do what the configuration says.
@@ -124,6 +129,25 @@ func (m rightsMode) live(t *testing.T, cluster *harness.Cluster, muster *harness
 	if code, _ := metricsAnswer(t, muster, accountToken(t, cluster, teams.Namespace, "stranger")); code != http.StatusForbidden {
 		t.Errorf("the metrics were given to a stranger: %d", code)
 	}
+	askByASession(t, cluster, muster, teams.Namespace)
+}
+
+// askByASession has muster read a session and look for old ones.
+func askByASession(t *testing.T, cluster *harness.Cluster, muster *harness.Muster, namespace string) {
+	t.Helper()
+	cluster.Kubectl(t, "", "create", "rolebinding", "asker", "-n", namespace, "--clusterrole", "muster-reader", "--user", "asker")
+	session := sessionOf(t, "asked", map[string]any{"username": "asker", "groups": []string{"system:authenticated"}}, sessionSecret)
+	harness.Eventually(t, 30*time.Second, "a session", func() error {
+		_, err := cluster.TryKubectl(session, append([]string{"create", "-n", namespace, "-f", "-"}, asUser("asker")...)...)
+		return err
+	})
+	harness.Eventually(t, 30*time.Second, "the user of the session, who may not read jobs", func() error {
+		status, body := askMetricsPort(t, muster, "/explain/v1/namespaces/"+namespace+"/jobs/none", "muster-session/"+namespace+"/asked/"+sessionSecret)
+		if status != http.StatusForbidden {
+			return fmt.Errorf("%d %s", status, body)
+		}
+		return nil
+	})
 }
 
 // showShares: with fair sharing, a queue that borrows and its Cohort show their weighted shares.
