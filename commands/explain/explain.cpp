@@ -112,7 +112,14 @@ nlohmann::json priority_json(const ExplainReply& answer) {
           {"order", whole["order"]}};
 }
 
-void add_object(CLI::App& command, ExplainOptions& options) {
+Result<ExplainFormat> parse_explain_format(std::string_view text) {
+  if (text == "text") return ExplainFormat::kText;
+  if (text == "json") return ExplainFormat::kJson;
+  return fail("there is no output format \"" + std::string(text) + "\"; there are text and json");
+}
+
+// What all commands about one object take.
+void add_question(CLI::App& command, ExplainOptions& options) {
   command
       .add_option("object", options.object,
                   "KIND NAME, KIND/NAME, or NAME alone. KIND is one of " + join(jobs::named_kind_words(), ", ") +
@@ -121,12 +128,10 @@ void add_object(CLI::App& command, ExplainOptions& options) {
       ->expected(1, 64)
       ->type_name("")
       ->option_text("KIND NAME");
-}
-
-Result<ExplainFormat> parse_explain_format(std::string_view text) {
-  if (text == "text") return ExplainFormat::kText;
-  if (text == "json") return ExplainFormat::kJson;
-  return fail("there is no output format \"" + std::string(text) + "\"; there are text and json");
+  add_choice(command, "-o,--output", options.format, parse_explain_format, "text (default) or json")
+      ->type_name("FORMAT");
+  add_cluster_flags(command, options.cluster);
+  add_reader_flags(command, options.cluster);
 }
 
 }  // namespace
@@ -136,12 +141,8 @@ void add_explain(CLI::App& app, ExplainOptions& options) {
       *app.add_subcommand("explain",
                           "Say why a job does not run, or why its pods are late. Exit code 0: answered; 1: no "
                           "such object, or no answer; 2: wrong command line");
-  add_object(explain, options);
-  add_choice(explain, "-o,--output", options.format, parse_explain_format, "text (default) or json")
-      ->type_name("FORMAT");
+  add_question(explain, options);
   explain.add_flag("-w,--watch", options.watch, "Print each change until the job is finished");
-  add_cluster_flags(explain, options.cluster);
-  add_reader_flags(explain, options.cluster);
   explain.footer(
       "Examples:\n  kubectl muster explain job train -n team-a\n  kubectl muster explain train -w\n"
       "  muster explain workload/job-train-1a2b3 -o json");
@@ -165,11 +166,7 @@ void add_history(CLI::App& app, ExplainOptions& options) {
       "history",
       "Say what has happened to a job: when it waited and why, got quota, ran, was evicted; for a day after its end "
       "too. Exit code 0: answered; 1: nothing is known of it, or no answer; 2: wrong command line");
-  add_object(command, options);
-  add_choice(command, "-o,--output", options.format, parse_explain_format, "text (default) or json")
-      ->type_name("FORMAT");
-  add_cluster_flags(command, options.cluster);
-  add_reader_flags(command, options.cluster);
+  add_question(command, options);
   command.footer("Examples:\n  kubectl muster history job/train -n team-a\n  muster history train -o json");
 }
 
@@ -178,11 +175,7 @@ void add_priority(CLI::App& app, ExplainOptions& options) {
       "priority",
       "Say why a pending job has its place in the queue: the terms of the order, of it and of those around it. Exit "
       "code 0: answered; 1: no such object, or no answer; 2: wrong command line");
-  add_object(command, options);
-  add_choice(command, "-o,--output", options.format, parse_explain_format, "text (default) or json")
-      ->type_name("FORMAT");
-  add_cluster_flags(command, options.cluster);
-  add_reader_flags(command, options.cluster);
+  add_question(command, options);
   command.footer("Examples:\n  kubectl muster priority job/train -n team-a\n  muster priority train -o json");
 }
 

@@ -35,15 +35,22 @@ std::string random_secret() {
   return sha256_hex({bytes.data(), bytes.size()});
 }
 
-Result<Caller, kube::StatusError> ask_for_caller(kube::KubeApi& api, const Clock& clock) {
+Result<SelfReview, kube::StatusError> review_self(kube::KubeApi& api) {
   const json review = {{"apiVersion", "authentication.k8s.io/v1"}, {"kind", "SelfSubjectReview"}};
-  auto answer = api.create({"authentication.k8s.io", "v1", "selfsubjectreviews", false, ""}, "", review);
+  const auto answer = api.create({"authentication.k8s.io", "v1", "selfsubjectreviews", false, ""}, "", review);
   if (!answer) return fail_with(answer.error());
-  Caller caller{object_at(*answer, {"status", "userInfo"}), clock.now(), {}};
+  SelfReview self{object_at(*answer, {"status", "userInfo"}), std::nullopt};
   const json* text = find_path(*answer, {"metadata", "creationTimestamp"});
   const auto time = parse_time(text == nullptr ? json() : *text);
-  caller.there = time && !time->is_zero() ? to_time_point(*time) : caller.here.wall;
-  return caller;
+  if (time && !time->is_zero()) self.at = to_time_point(*time);
+  return self;
+}
+
+Result<Caller, kube::StatusError> ask_for_caller(kube::KubeApi& api, const Clock& clock) {
+  auto self = review_self(api);
+  if (!self) return fail_with(self.error());
+  const Now here = clock.now();
+  return Caller{std::move(self->user), here, self->at.value_or(here.wall)};
 }
 
 OwnSession::OwnSession(kube::KubeApi& api, std::string ns, std::string name, const std::string& secret)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "base/clock.h"
@@ -13,6 +14,13 @@ namespace muster::commands {
 
 // 64 hexadecimal digits that nobody can guess; empty: the system gives no random numbers.
 std::string random_secret();
+
+// Who the API server says that the caller is, and when by its clock; nullopt: it does not say when.
+struct SelfReview {
+  nlohmann::json user;  // a UserInfo
+  std::optional<TimePoint> at;
+};
+Result<SelfReview, kube::StatusError> review_self(kube::KubeApi& api);
 
 // Who the API server says that the person is, and the time of its clock at that moment.
 struct Caller {

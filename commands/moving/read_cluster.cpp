@@ -4,9 +4,9 @@
 
 #include "api/codec/json.h"
 #include "api/meta/constants.h"
-#include "api/meta/time.h"
 #include "api/unqueued_kinds.h"
 #include "base/whole_number.h"
+#include "commands/kubectl/own_session.h"
 #include "commands/moving/rules/components.h"
 #include "commands/review/review_input.h"
 #include "jobs/job_kind.h"
@@ -119,12 +119,8 @@ std::optional<int> server_minor(kube::KubeApi& api) {
 }
 
 std::optional<TimePoint> server_time(kube::KubeApi& api) {
-  const json review = {{"apiVersion", "authentication.k8s.io/v1"}, {"kind", "SelfSubjectReview"}};
-  const auto answer = api.create({"authentication.k8s.io", "v1", "selfsubjectreviews", false, ""}, "", review);
-  if (!answer) return std::nullopt;
-  const auto time = parse_time(answer->value("/metadata/creationTimestamp"_json_pointer, json()));
-  if (!time || time->is_zero()) return std::nullopt;
-  return to_time_point(*time);
+  const auto self = review_self(api);
+  return self ? self->at : std::nullopt;
 }
 
 Result<ClusterDump> read_dump(const SourceNames& names, std::istream& standard_input) {
