@@ -53,11 +53,13 @@ class Dashboard {
     return told(asked == "explain" ? explain(request) : list(request, asked));
   }
 
-  // Contains only data that the address bar already shows.
+  // Contains only data that the address bar and muster's documents already show.
   static HttpResponse context(const HttpRequest& request) {
-    return answer_json(
-        200,
-        {{"namespace", ""}, {"server", std::string(header_of(request, "host"))}, {"version", ""}, {"proxied", true}});
+    return answer_json(200, {{"namespace", ""},
+                             {"server", std::string(header_of(request, "host"))},
+                             {"version", ""},
+                             {"proxied", true},
+                             {"kinds", jobs::named_kinds_with_groups()}});
   }
 
   HttpResponse list(const HttpRequest& request, std::string_view name) const {

@@ -119,7 +119,10 @@ PageAnswer answer_page_request(const PageRequest& request, const PageSettings& s
   if (const auto file = server::find_page_file(dashboard_files(), rest))
     return {200, std::string(file->content_type), std::string(file->text)};
   if (rest == "api/context")
-    return answer_with({{"namespace", settings.ns}, {"server", settings.server}, {"version", runtime::kVersion}});
+    return answer_with({{"namespace", settings.ns},
+                        {"server", settings.server},
+                        {"version", runtime::kVersion},
+                        {"kinds", jobs::named_kinds_with_groups()}});
   if (rest == "api/explain") return answer_explanation(request.query, source);
   if (rest.starts_with("api/")) {
     if (const PageList* list = find_list(rest.substr(4))) return answer_list(*list, request.query, source);

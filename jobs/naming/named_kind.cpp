@@ -102,6 +102,13 @@ std::optional<NamedKind> find_named_kind(const ResourceType& type) {
   return std::nullopt;
 }
 
+std::vector<std::string> named_kinds_with_groups() {
+  std::vector<std::string> names;
+  for (const NamedKind& kind : named_kinds())
+    names.push_back(std::string(kind.type->kind) + "." + std::string(kind.type->group));
+  return names;
+}
+
 std::vector<std::string> named_kind_words() {
   std::vector<std::string> words;
   for (const NamedKind& kind : named_kinds()) words.push_back(kind.singular());

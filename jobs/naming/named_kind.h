@@ -37,6 +37,8 @@ std::vector<NamedKind> named_kinds();
 std::optional<NamedKind> find_named_kind(std::string_view word);
 std::optional<NamedKind> find_named_kind(const ResourceType& type);
 
+// "Job.batch", "Pod.": kind and group of each, for the page, which leads to no object that cannot be asked for.
+std::vector<std::string> named_kinds_with_groups();
 // What `find_named_kind` takes, for messages and completion: "job", "jobset", ...
 std::vector<std::string> named_kind_words();
 // That there is no such kind, with the nearest one.

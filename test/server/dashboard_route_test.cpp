@@ -83,7 +83,9 @@ TEST_CASE("served dashboard: its files are for everybody, and data for those who
   CHECK(page.status == 200);
   CHECK(page.body == "<!doctype html>");
   CHECK(server.get("/dashboard/app.js", "").body == "'use strict'");
-  CHECK(server.get("/dashboard/api/context", "").status == 200);
+  const Answer context = server.get("/dashboard/api/context", "");
+  CHECK(context.status == 200);
+  CHECK(context.body.find("\"RayJob.ray.io\"") != std::string::npos);
   CHECK(server.asked == 0);
   CHECK(server.get("/dashboard/other.js").status == 404);
   CHECK(server.get("/dashboard/api/secrets").status == 404);

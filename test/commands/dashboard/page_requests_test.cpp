@@ -79,7 +79,11 @@ TEST_CASE("dashboard: the page's files have their types, and nothing else is a f
   CHECK(get(source, "style.css").content_type == "text/css; charset=utf-8");
   CHECK(get(source, "page/dist/app.js").status == 404);
   CHECK(get(source, "api/secrets").status == 404);
-  CHECK(json::parse(get(source, "api/context").body).at("namespace") == "team-a");
+  const json context = json::parse(get(source, "api/context").body);
+  CHECK(context.at("namespace") == "team-a");
+  // Rows of these kinds lead to the job itself.
+  for (const char* kind : {"Job.batch", "Pod.", "JobSet.jobset.x-k8s.io", "StatefulSet.apps"})
+    CHECK_MESSAGE(std::ranges::count(context.at("kinds"), kind) == 1, kind);
 }
 
 // The policy forbids scripts in the page, so it must have none.

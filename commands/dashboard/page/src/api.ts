@@ -1,6 +1,8 @@
 // What the page asks muster dashboard for. Paths are relative: they stand behind the random token of the address.
+import { setAskedKinds } from "./words";
 
 export interface JobReference {
+  apiVersion: string;
   kind: string;
   name: string;
 }
@@ -144,6 +146,7 @@ export interface Context {
   server: string;
   version: string;
   proxied?: boolean; // muster serves the page, behind a proxy where people log in
+  kinds?: string[]; // "Job.batch", "Pod.": of objects that can be asked about; an older muster has none
 }
 
 // Why there is no answer; `status` is 0 where nobody answered.
@@ -159,6 +162,7 @@ let proxied = false;
 export async function askContext(): Promise<Context> {
   const context = await ask<Context>("context", new AbortController().signal);
   proxied = context.proxied ?? false;
+  if (context.kinds !== undefined) setAskedKinds(context.kinds);
   return context;
 }
 

@@ -105,19 +105,31 @@ export function withTimes(sentence: string, at: number): string {
 }
 
 export interface JobName {
+  apiVersion?: string;
   kind: string;
   name: string;
 }
 
-// The object that a person knows: the job, or the Workload where nothing owns it. muster explains Jobs and
-// JobSets by name, other kinds by their Workload.
+let askedKinds: ReadonlySet<string> = new Set(["Job.batch", "JobSet.jobset.x-k8s.io"]);
+
+// "Job.batch", "Pod.": the kinds of objects that whoever answers can be asked about.
+export function setAskedKinds(kinds: string[]): void {
+  askedKinds = new Set(kinds);
+}
+
+function isAskedKind(job: JobName): boolean {
+  const version = job.apiVersion ?? "";
+  return askedKinds.has(job.kind + "." + (version.includes("/") ? version.slice(0, version.indexOf("/")) : ""));
+}
+
+// The object that a person knows: the job, or the Workload where nothing owns it.
 export function jobOf(item: { name: string; job?: JobName }): JobName {
   return item.job === undefined ? { kind: "workload", name: item.name } : { kind: item.job.kind.toLowerCase(), name: item.job.name };
 }
 
+// What the page can ask about: the Workload of a job whose kind only muster's own configuration describes.
 export function explainable(item: { name: string; job?: JobName }): JobName {
-  const job = jobOf(item);
-  return job.kind === "job" || job.kind === "jobset" ? job : { kind: "workload", name: item.name };
+  return item.job !== undefined && isAskedKind(item.job) ? jobOf(item) : { kind: "workload", name: item.name };
 }
 
 export function linkOf(namespace: string, job: JobName): string {

@@ -5,7 +5,7 @@ import table from "../../../../test/api/meta/readable_quantities.json";
 import type { Quota } from "../src/api";
 import { partsOf } from "../src/bars";
 import { narrows, NO_FILTER, questionOf, readFilter, writeFilter, type Filter } from "../src/filter";
-import { count, linkOf, readable, relative, utc, withTimes } from "../src/words";
+import { count, explainable, linkOf, readable, relative, setAskedKinds, utc, withTimes } from "../src/words";
 
 const wrong: string[] = [];
 
@@ -59,6 +59,15 @@ same("of a namespace", questionOf("team-a", filter), {
 });
 same("of all namespaces", questionOf("", { ...NO_FILTER, queue: "cq" }).clusterQueue, "cq");
 same("who asks for finished jobs gets them", questionOf("", { ...NO_FILTER, states: ["Finished"] }).finished, "true");
+// A row leads to its job where the job can be asked about, else to its Workload. One kind can be in two groups.
+const row = (apiVersion: string, kind: string) => ({ name: "w-1", job: { apiVersion, kind, name: "a" } });
+same("a Job, before anything is known", explainable(row("batch/v1", "Job")), { kind: "job", name: "a" });
+same("a pod, before anything is known", explainable(row("v1", "Pod")), { kind: "workload", name: "w-1" });
+setAskedKinds(["Job.batch", "Pod.", "RayJob.ray.io"]);
+same("a pod", explainable(row("v1", "Pod")), { kind: "pod", name: "a" });
+same("a RayJob of any version", explainable(row("ray.io/v1alpha1", "RayJob")), { kind: "rayjob", name: "a" });
+same("a Job of another group", explainable(row("batch.volcano.sh/v1alpha1", "Job")), { kind: "workload", name: "w-1" });
+same("a Workload that nothing owns", explainable({ name: "w-1" }), { kind: "workload", name: "w-1" });
 same("names in a link", linkOf("a", { kind: "job", name: "x/../y?z" }), "#/job/a/job/x%2F..%2Fy%3Fz");
 
 if (wrong.length > 0) throw new Error("\n" + wrong.join("\n"));
