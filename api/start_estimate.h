@@ -1,5 +1,5 @@
 // When a Workload that waits is expected to start: a range, what it was made from, and its words. An estimate is no
-// promise. Made by simulation/starts; shown by explain, lists and the page.
+// promise. Made by forecast/starts; shown by explain, lists and the page.
 //
 // It names no Workload, no namespace and no queue but the LocalQueue of its own Workload.
 #pragma once

@@ -8,8 +8,8 @@
 namespace muster::commands {
 namespace {
 
-using what_if::Summary;
-using what_if::WaitGroup;
+using forecast::Summary;
+using forecast::WaitGroup;
 
 constexpr size_t kMostNamed = 3;  // queues in one sentence
 

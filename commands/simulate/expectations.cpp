@@ -9,16 +9,16 @@
 #include "api/codec/yaml.h"
 #include "api/kinds/strict_fields.h"
 #include "commands/simulate/report.h"
-#include "simulation/what_if/annotations.h"
+#include "forecast/annotations.h"
 
 namespace muster::commands {
 namespace {
 
+using forecast::History;
+using forecast::Scenario;
+using forecast::Summary;
+using forecast::WaitGroup;
 using nlohmann::json;
-using what_if::History;
-using what_if::Scenario;
-using what_if::Summary;
-using what_if::WaitGroup;
 
 enum class Unit { kTime, kCount, kShare };
 enum class About { kQueue, kJob, kFlavor };
@@ -45,7 +45,7 @@ About about(const Expectation& expectation) {
 Result<double> read_limit(const Limit& limit, const json& value) {
   if (limit.unit == Unit::kTime) {
     const std::string text = value.is_string() ? value.get<std::string>() : value.is_number() ? value.dump() : "";
-    const auto span = what_if::parse_span(text);
+    const auto span = forecast::parse_span(text);
     if (!span) return fail(span.error().message);
     return std::chrono::duration<double>(*span).count();
   }
@@ -121,7 +121,7 @@ class Checker {
          .found = what + " " + text(found)});
   }
   void check_time(const char* limit, int64_t at, int64_t since, const std::string& never) {
-    if (at != what_if::kNever) {
+    if (at != forecast::kNever) {
       check(limit, true, seconds_of(at - since), true, "it took");
     } else if (const auto wanted = expectation_.limits.find(limit); wanted != expectation_.limits.end()) {
       checked_.push_back(
@@ -143,22 +143,22 @@ class Checker {
 
 // Percentiles of several groups are computed from the jobs themselves. A job that never starts has an infinite
 // wait: it must not improve the waits of the others.
-what_if::Waits waits_over(const Scenario& scenario, const History& history,
-                          const std::set<std::pair<std::string, std::string>>& groups) {
+forecast::Waits waits_over(const Scenario& scenario, const History& history,
+                           const std::set<std::pair<std::string, std::string>>& groups) {
   std::vector<double> seconds;
   for (size_t i = 0; i < history.jobs.size(); ++i) {
-    const what_if::Arrival& arrival = scenario.arrivals[i];
+    const forecast::Arrival& arrival = scenario.arrivals[i];
     const Workload& workload = *scenario.shapes[arrival.shape].workload;
     const std::string name = workload.priority_class ? workload.priority_class->name.text() : "";
     if (!groups.contains({path_of(workload.meta.ns, workload.queue_name), name})) continue;
     const int64_t start = history.jobs[i].first_start;
-    if (history.jobs[i].fate == what_if::Fate::kNotCome) continue;
-    if (start == what_if::kNever)
+    if (history.jobs[i].fate == forecast::Fate::kNotCome) continue;
+    if (start == forecast::kNever)
       seconds.push_back(std::numeric_limits<double>::infinity());
     else if (!(arrival.stored && arrival.stored->admitted()))
       seconds.push_back(seconds_of(start - arrival.at.count()));
   }
-  return what_if::waits_of(seconds);
+  return forecast::waits_of(seconds);
 }
 
 Result<bool> check_queues(const Expectation& expectation, const Scenario& scenario, const History& history,
@@ -181,7 +181,7 @@ Result<bool> check_queues(const Expectation& expectation, const Scenario& scenar
     sum.finished += group.finished;
   }
   if (groups.empty()) return fail(expectation.place + ": no job of the simulation is of " + expectation.text);
-  const what_if::Waits waits = waits_over(scenario, history, groups);
+  const forecast::Waits waits = waits_over(scenario, history, groups);
   checker.check("waitMeanAtMost", true, waits.mean, true, "the mean of the waits is");
   checker.check("waitP50AtMost", true, waits.p50, true, "the median of the waits is");
   checker.check("waitP99AtMost", true, waits.p99, true, "the 99th percentile of the waits is");
@@ -198,11 +198,11 @@ Result<bool> check_queues(const Expectation& expectation, const Scenario& scenar
 Result<bool> check_job(const Expectation& expectation, const Scenario& scenario, const History& history,
                        Checker& checker) {
   for (size_t i = 0; i < scenario.arrivals.size(); ++i) {
-    if (what_if::job_name(scenario, i) != expectation.job) continue;
-    const what_if::JobRecord& job = history.jobs[i];
+    if (forecast::job_name(scenario, i) != expectation.job) continue;
+    const forecast::JobRecord& job = history.jobs[i];
     const int64_t at = scenario.arrivals[i].at.count();
     checker.check_time("startsWithin", job.first_start, at, "it never started");
-    checker.check_time("finishesWithin", job.fate == what_if::Fate::kFinished ? job.end : what_if::kNever, at,
+    checker.check_time("finishesWithin", job.fate == forecast::Fate::kFinished ? job.end : forecast::kNever, at,
                        "it did not finish");
     checker.check_time("podsScheduledWithin", job.first_placed, at, "not all of its pods had a node");
     checker.check("evictionsAtMost", true, job.evictions, false, "evictions:");
@@ -214,7 +214,7 @@ Result<bool> check_job(const Expectation& expectation, const Scenario& scenario,
 }
 
 Result<bool> check_flavor(const Expectation& expectation, const Summary& summary, Checker& checker) {
-  for (const what_if::UsageRow& row : summary.flavors) {
+  for (const forecast::UsageRow& row : summary.flavors) {
     if (row.flavor != expectation.flavor || row.resource != expectation.resource) continue;
     const double share = row.nominal > 0 ? row.mean / static_cast<double>(row.nominal) : 0;
     checker.check("meanUsageAtLeast", false, share, false, "the mean share of the nominal quota is");

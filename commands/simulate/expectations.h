@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "simulation/what_if/summary.h"
+#include "forecast/summary.h"
 
 namespace muster::commands {
 
@@ -44,8 +44,8 @@ Result<std::vector<Expectation>> read_expectations(std::string_view yaml);
 
 // An error for an expectation that is about nobody: a name that is not in the simulation.
 Result<std::vector<CheckedExpectation>> check_expectations(const std::vector<Expectation>& expectations,
-                                                           const what_if::Scenario& scenario,
-                                                           const what_if::History& history,
-                                                           const what_if::Summary& summary);
+                                                           const forecast::Scenario& scenario,
+                                                           const forecast::History& history,
+                                                           const forecast::Summary& summary);
 
 }  // namespace muster::commands

@@ -6,8 +6,8 @@
 #include "api/meta/constants.h"
 #include "api/watched_kinds.h"
 #include "commands/kubectl/reader.h"
+#include "forecast/partial_view.h"
 #include "kube/list_objects.h"
-#include "simulation/what_if/partial_view.h"
 
 namespace muster::commands {
 namespace {
@@ -26,7 +26,7 @@ const Wanted kWanted[] = {{&kClusterQueues, true},    {&kResourceFlavors, true},
                           {&kRuntimeClasses, false}};
 
 Outcome<kube::StatusError> add_objects(kube::KubeApi& api, const ResourceType& type, const std::string& ns,
-                                       std::vector<what_if::SourceObject>& objects) {
+                                       std::vector<forecast::SourceObject>& objects) {
   auto listed = kube::list_objects(api, kube::resource_of(type), {.ns = ns});
   if (!listed) return fail_with(listed.error());
   for (json& object : *listed)
@@ -73,7 +73,7 @@ json trimmed_pod(const json& pod) {
 // Nodes and pods are not needed: without them only quota limits jobs.
 Outcome<kube::StatusError> add_trimmed(kube::KubeApi& api, const kube::Resource& resource,
                                        const kube::Selection& selection, json (*trim)(const json&),
-                                       std::vector<what_if::SourceObject>& objects) {
+                                       std::vector<forecast::SourceObject>& objects) {
   const size_t before = objects.size();
   const kube::ListHandler handler{
       .started = [&] { objects.resize(before); },
@@ -129,7 +129,7 @@ Result<ClusterObjects> read_cluster(const ClusterFlags& flags, bool with_nodes) 
     if (auto added = add_nodes((*reader)->api(), cluster); !added) return fail(added.error().message);
   }
   if (is_partial) {
-    for (std::string& note : what_if::complete_partial_view(cluster.objects)) cluster.notes.push_back(std::move(note));
+    for (std::string& note : forecast::complete_partial_view(cluster.objects)) cluster.notes.push_back(std::move(note));
   }
   return cluster;
 }

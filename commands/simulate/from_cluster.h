@@ -6,12 +6,12 @@
 
 #include "base/result.h"
 #include "commands/kubectl/cluster_flags.h"
-#include "simulation/what_if/scenario_reader.h"
+#include "forecast/scenario_reader.h"
 
 namespace muster::commands {
 
 struct ClusterObjects {
-  std::vector<what_if::SourceObject> objects;
+  std::vector<forecast::SourceObject> objects;
   std::vector<std::string> notes;  // what could not be listed, and what was listed in one namespace only
   std::string ns;                  // that is meant: the flag's, or the context's
 };

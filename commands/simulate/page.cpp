@@ -14,9 +14,9 @@
 namespace muster::commands {
 namespace {
 
-using what_if::kNever;
-using what_if::UsageRow;
-using what_if::WaitGroup;
+using forecast::kNever;
+using forecast::UsageRow;
+using forecast::WaitGroup;
 
 constexpr size_t kMostPlots = 8;    // flavors and resources
 constexpr size_t kMostQueues = 11;  // in one plot; the others are one series
@@ -72,7 +72,7 @@ std::string concluded(const std::string& text) {
 }
 
 std::string heads(const Report& report) {
-  const what_if::Summary& all = report.summary;
+  const forecast::Summary& all = report.summary;
   return "<p class=\"quiet\">" + escape_xml(report.name) + ", from " +
          escape_xml(format_rfc3339(to_timestamp(report.scenario.start))) + ", " +
          span_text(seconds_of(all.elapsed.count())) + " of simulated time. " + std::to_string(all.jobs) +
@@ -115,9 +115,9 @@ UsageAxis usage_axis(const std::vector<const Report*>& reports, const std::strin
     for (const UsageRow& row : report->summary.flavors) {
       if (row.flavor == flavor && row.resource == resource) axis.most = std::max({axis.most, row.nominal, row.most});
     }
-    const what_if::UsageTracks& usage = report->history.usage;
+    const forecast::UsageTracks& usage = report->history.usage;
     for (size_t i = 0; i < usage.slots().size(); ++i) {
-      const what_if::QuotaSlot& slot = usage.slots()[i];
+      const forecast::QuotaSlot& slot = usage.slots()[i];
       if (slot.flavor == flavor && slot.resource == resource)
         area_of_queue[slot.cluster_queue] += usage.track(i).area();
     }
@@ -149,13 +149,13 @@ Axes axes_of(const std::vector<const Report*>& reports) {
 
 // The queues with the highest usage, and all others as one series.
 std::vector<Series> series_of(const Report& report, const UsageRow& of, const UsageAxis& axis) {
-  const what_if::UsageTracks& usage = report.history.usage;
+  const forecast::UsageTracks& usage = report.history.usage;
   std::vector<Series> series;
   for (size_t i = 0; i < std::min(axis.queues.size(), kMostQueues); ++i) series.push_back({axis.queues[i], {}});
   if (axis.queues.size() > kMostQueues)
     series.push_back({std::to_string(axis.queues.size() - kMostQueues) + " others", {}});
   for (size_t i = 0; i < usage.slots().size(); ++i) {
-    const what_if::QuotaSlot& slot = usage.slots()[i];
+    const forecast::QuotaSlot& slot = usage.slots()[i];
     if (slot.flavor != of.flavor || slot.resource != of.resource) continue;
     const auto place = std::find(axis.queues.begin(), axis.queues.end(), slot.cluster_queue) - axis.queues.begin();
     std::vector<double>& sum = series[std::min(static_cast<size_t>(place), kMostQueues)].values;
@@ -190,7 +190,7 @@ std::string usage_plots(const Report& report, const Axes& axes) {
 }
 
 // A number over time: jobs that wait, pods without a node.
-std::string counts_plot(const char* title, const what_if::UsageTracks& tracks, int64_t most, const Report& report,
+std::string counts_plot(const char* title, const forecast::UsageTracks& tracks, int64_t most, const Report& report,
                         const Axes& axes) {
   return stacked_plot({.title = title,
                        .seconds = axes.seconds,
@@ -209,7 +209,7 @@ std::string waiting_plot(const Report& report, const Axes& axes) {
 std::string nodes_plot(const Report& report, const Axes& axes) {
   if (!report.summary.knows_nodes) return "";
   std::vector<std::vector<std::string>> rows;
-  for (const what_if::NodeRow& row : report.summary.nodes) {
+  for (const forecast::NodeRow& row : report.summary.nodes) {
     const auto amount = [&](double value) {
       return readable_quantity(row.resource, to_quantity(row.resource, std::llround(value)));
     };
@@ -223,8 +223,8 @@ std::string nodes_plot(const Report& report, const Axes& axes) {
 
 std::string gantt(const Report& report, const Axes& axes) {
   const double end = seconds_of(report.summary.elapsed.count());
-  std::map<uint32_t, std::vector<const what_if::Stay*>> stays;
-  for (const what_if::Stay& stay : report.history.stays) {
+  std::map<uint32_t, std::vector<const forecast::Stay*>> stays;
+  for (const forecast::Stay& stay : report.history.stays) {
     if (stay.job < kMostJobs) stays[stay.job].push_back(&stay);
   }
   const auto color_of = [&](const std::string& set) {
@@ -233,10 +233,10 @@ std::string gantt(const Report& report, const Axes& axes) {
   };
   std::vector<GanttRow> rows;
   for (uint32_t job = 0; job < std::min(report.history.jobs.size(), kMostJobs); ++job) {
-    if (report.history.jobs[job].fate == what_if::Fate::kNotCome) continue;
+    if (report.history.jobs[job].fate == forecast::Fate::kNotCome) continue;
     GanttRow row_of{.name = job_name(report.scenario, job), .bars = {}};
     double since = seconds_of(report.scenario.arrivals[job].at.count());
-    for (const what_if::Stay* stay : stays[job]) {
+    for (const forecast::Stay* stay : stays[job]) {
       const double from = seconds_of(stay->from), to = stay->to == kNever ? end : seconds_of(stay->to);
       if (from > since)
         row_of.bars.push_back(
@@ -275,14 +275,14 @@ std::string tables(const Report& report) {
                      span(group.waits.mean), span(group.waits.p50), span(group.waits.p99), span(group.waits.most),
                      std::to_string(group.evictions)});
   }
-  for (const what_if::Waiting& waiting : report.history.waiting)
+  for (const forecast::Waiting& waiting : report.history.waiting)
     ends.push_back({job_name(report.scenario, waiting.job), waiting.cluster_queue, waiting.reason, waiting.message});
   std::string text =
       "<h2>Waits by queue and class</h2>\n" +
       table({"Queue", "Class", "Jobs", "Never started", "Mean", "p50", "p99", "Longest", "Evictions"}, waits);
   if (!ends.empty()) text += "<h2>Waiting at the end</h2>\n" + table({"Job", "ClusterQueue", "Reason", "Why"}, ends);
   std::vector<std::vector<std::string>> without_node;
-  for (const what_if::WithoutNode& one : report.history.without_node)
+  for (const forecast::WithoutNode& one : report.history.without_node)
     without_node.push_back({job_name(report.scenario, one.job), one.pod_set,
                             std::to_string(one.pods) + " of " + std::to_string(one.of), one.message});
   if (!without_node.empty())

@@ -11,22 +11,22 @@
 #include "base/result.h"
 #include "commands/simulate/expectations.h"
 #include "commands/terminal/text_table.h"
-#include "simulation/what_if/scenario_reader.h"
-#include "simulation/what_if/summary.h"
+#include "forecast/scenario_reader.h"
+#include "forecast/summary.h"
 
 namespace muster::commands {
 
 // When the job of --job would be admitted if all run times are short (p10), and if all are long (p90).
 struct StartRange {
-  int64_t earliest = what_if::kNever, latest = what_if::kNever;  // as JobRecord::first_start
+  int64_t earliest = forecast::kNever, latest = forecast::kNever;  // as JobRecord::first_start
   StartBasis basis{};
 };
 
 struct Report {
   std::string name;  // of the input: "queues/"
-  what_if::Scenario scenario;
-  what_if::History history;
-  what_if::Summary summary;
+  forecast::Scenario scenario;
+  forecast::History history;
+  forecast::Summary summary;
   std::vector<std::string> notes;
   std::vector<CheckedExpectation> expectations{};
   std::optional<size_t> asked{};      // the job of --job, in the scenario's arrivals
@@ -57,11 +57,11 @@ std::string conclusion(const Report& before, const Report& after);
 nlohmann::json comparison_json(const Report& before, const Report& after);
 
 // Without the name of the job.
-nlohmann::json without_node_json(const what_if::WithoutNode& pods);
+nlohmann::json without_node_json(const forecast::WithoutNode& pods);
 
 // Of the times in a History.
 inline double seconds_of(int64_t nanoseconds) {
-  return static_cast<double>(nanoseconds) / what_if::kSecond;
+  return static_cast<double>(nanoseconds) / forecast::kSecond;
 }
 // "37s", "12m5s", "3h4m", "2d5h".
 std::string span_text(double seconds);

@@ -11,13 +11,13 @@
 namespace muster::commands {
 namespace {
 
+using forecast::Fate;
+using forecast::kNever;
 using nlohmann::json;
-using what_if::Fate;
-using what_if::kNever;
 
 constexpr std::array<std::string_view, 5> kFates = {"notCome", "waiting", "running", "finished", "deactivated"};
 
-json waits_json(const what_if::Waits& waits) {
+json waits_json(const forecast::Waits& waits) {
   return {{"jobs", waits.jobs},
           {"meanSeconds", waits.mean},
           {"p50Seconds", waits.p50},
@@ -25,7 +25,7 @@ json waits_json(const what_if::Waits& waits) {
           {"maxSeconds", waits.most}};
 }
 
-json usage_json(const what_if::UsageRow& row) {
+json usage_json(const forecast::UsageRow& row) {
   json usage = {{"flavor", row.flavor},
                 {"resource", row.resource},
                 {"nominal", to_quantity(row.resource, row.nominal).text()},
@@ -35,7 +35,7 @@ json usage_json(const what_if::UsageRow& row) {
   return usage;
 }
 
-json group_json(const what_if::WaitGroup& group) {
+json group_json(const forecast::WaitGroup& group) {
   return {{"queue", group.queue},
           {"clusterQueue", group.cluster_queue},
           {"priorityClass", group.priority_class},
@@ -52,7 +52,7 @@ json group_json(const what_if::WaitGroup& group) {
           {"waits", waits_json(group.waits)}};
 }
 
-json evictions_json(const what_if::Summary& summary) {
+json evictions_json(const forecast::Summary& summary) {
   json evictions = json::array();
   for (const auto& [queue, reasons] : summary.evictions_by_queue) {
     for (const auto& [reason, number] : reasons)
@@ -61,12 +61,12 @@ json evictions_json(const what_if::Summary& summary) {
   return evictions;
 }
 
-json nodes_json(const what_if::Summary& summary) {
+json nodes_json(const forecast::Summary& summary) {
   json nodes = json::array();
   const auto text = [](const std::string& resource, double amount) {
     return to_quantity(resource, static_cast<int64_t>(amount)).text();
   };
-  for (const what_if::NodeRow& row : summary.nodes)
+  for (const forecast::NodeRow& row : summary.nodes)
     nodes.push_back({{"flavor", row.flavor},
                      {"nodes", row.nodes},
                      {"resource", row.resource},
@@ -77,7 +77,7 @@ json nodes_json(const what_if::Summary& summary) {
   return nodes;
 }
 
-json node_waits_json(const what_if::NodeWaits& waits) {
+json node_waits_json(const forecast::NodeWaits& waits) {
   return {{"admissions", waits.waited},
           {"inVain", waits.in_vain},
           {"waits", waits_json(waits.waits)},
@@ -86,7 +86,7 @@ json node_waits_json(const what_if::NodeWaits& waits) {
 
 json all_without_node(const Report& report) {
   json list = json::array();
-  for (const what_if::WithoutNode& one : report.history.without_node) {
+  for (const forecast::WithoutNode& one : report.history.without_node) {
     list.push_back(without_node_json(one));
     list.back()["job"] = job_name(report.scenario, one.job);
   }
@@ -95,7 +95,7 @@ json all_without_node(const Report& report) {
 
 json waiting_json(const Report& report) {
   json waiting = json::array();
-  for (const what_if::Waiting& one : report.history.waiting)
+  for (const forecast::Waiting& one : report.history.waiting)
     waiting.push_back({{"job", job_name(report.scenario, one.job)},
                        {"clusterQueue", one.cluster_queue},
                        {"reason", one.reason},
@@ -118,7 +118,7 @@ std::string number_cell(int64_t nanoseconds) {
 
 }  // namespace
 
-json without_node_json(const what_if::WithoutNode& pods) {
+json without_node_json(const forecast::WithoutNode& pods) {
   return {{"podSet", pods.pod_set}, {"pods", pods.pods}, {"of", pods.of}, {"message", pods.message}};
 }
 
@@ -134,12 +134,12 @@ Result<SimulateFormat> parse_simulate_format(std::string_view text) {
 }
 
 json report_json(const Report& report) {
-  const what_if::Summary& summary = report.summary;
+  const forecast::Summary& summary = report.summary;
   json queues = json::array(), flavors = json::array(), usage = json::array(), at_end = json::array();
-  for (const what_if::WaitGroup& group : summary.groups) queues.push_back(group_json(group));
-  for (const what_if::UsageRow& row : summary.flavors) flavors.push_back(usage_json(row));
-  for (const what_if::UsageRow& row : summary.queue_usage) usage.push_back(usage_json(row));
-  for (const what_if::QueueAtEnd& queue : report.history.queues_at_end)
+  for (const forecast::WaitGroup& group : summary.groups) queues.push_back(group_json(group));
+  for (const forecast::UsageRow& row : summary.flavors) flavors.push_back(usage_json(row));
+  for (const forecast::UsageRow& row : summary.queue_usage) usage.push_back(usage_json(row));
+  for (const forecast::QueueAtEnd& queue : report.history.queues_at_end)
     at_end.push_back({{"clusterQueue", queue.cluster_queue},
                       {"waiting", queue.pending},
                       {"inactive", queue.inactive},
@@ -188,10 +188,10 @@ std::string report_csv(const Report& report) {
       "job,kind,queue,class,arrival,start,end,wait,state,starts,evictions,preemptions,fallbacks,flavors,"
       "podsScheduled\n";
   for (size_t i = 0; i < report.history.jobs.size(); ++i) {
-    const what_if::JobRecord& job = report.history.jobs[i];
+    const forecast::JobRecord& job = report.history.jobs[i];
     if (job.fate == Fate::kNotCome) continue;
-    const what_if::Arrival& arrival = report.scenario.arrivals[i];
-    const what_if::JobShape& shape = report.scenario.shapes[arrival.shape];
+    const forecast::Arrival& arrival = report.scenario.arrivals[i];
+    const forecast::JobShape& shape = report.scenario.shapes[arrival.shape];
     const Workload& workload = *shape.workload;
     const int64_t wait = job.first_start == kNever ? kNever : job.first_start - arrival.at.count();
     text += cell(job_name(report.scenario, i)) + "," + cell(shape.kind) + "," +

@@ -11,10 +11,10 @@
 namespace muster::commands {
 namespace {
 
-using what_if::Summary;
-using what_if::UsageRow;
-using what_if::WaitGroup;
-using what_if::Waiting;
+using forecast::Summary;
+using forecast::UsageRow;
+using forecast::WaitGroup;
+using forecast::Waiting;
 
 constexpr size_t kMostTableRows = 25;
 
@@ -34,7 +34,7 @@ std::string amount(const std::string& resource, double value) {
 }
 
 // Without an admitted job no wait has ended.
-std::string wait(const what_if::Waits& waits, double seconds) {
+std::string wait(const forecast::Waits& waits, double seconds) {
   return waits.jobs == 0 ? "-" : span_text(seconds);
 }
 
@@ -96,13 +96,13 @@ std::string nodes_table(const Summary& summary) {
   if (!summary.knows_nodes) return "";
   std::vector<TableRow> rows = {
       {"NODES OF", "NODES", "RESOURCE", "ALLOCATABLE", "OTHER PODS", "MEAN", "MEAN %", "MOST"}};
-  for (const what_if::NodeRow& row : summary.nodes) {
+  for (const forecast::NodeRow& row : summary.nodes) {
     rows.push_back({row.flavor, std::to_string(row.nodes), row.resource,
                     amount(row.resource, static_cast<double>(row.allocatable)),
                     amount(row.resource, static_cast<double>(row.others)), amount(row.resource, row.mean),
                     share(row.mean, row.allocatable), amount(row.resource, static_cast<double>(row.most))});
   }
-  const what_if::NodeWaits& waits = summary.node_waits;
+  const forecast::NodeWaits& waits = summary.node_waits;
   std::string text = "\n" + limited(std::move(rows)) + count(waits.waited) + " admissions waited for nodes";
   if (waits.waits.jobs > 0)
     text += ": mean " + span_text(waits.waits.mean) + ", p99 " + span_text(waits.waits.p99) + ", longest " +
@@ -114,7 +114,7 @@ std::string nodes_table(const Summary& summary) {
 std::string without_node_table(const Report& report) {
   if (report.history.without_node.empty()) return "";
   std::vector<TableRow> rows = {{"PODS WITHOUT A NODE", "POD SET", "PODS", "WHY"}};
-  for (const what_if::WithoutNode& one : report.history.without_node)
+  for (const forecast::WithoutNode& one : report.history.without_node)
     rows.push_back({job_name(report.scenario, one.job), one.pod_set,
                     std::to_string(one.pods) + " of " + std::to_string(one.of), one.message});
   return "\n" + limited(std::move(rows));
@@ -139,7 +139,7 @@ std::string waiting_table(const Report& report) {
                     waiting.reason.empty() ? "-" : waiting.reason, waiting.message});
   std::string text = "\n" + limited(std::move(rows));
   std::vector<TableRow> queues = {{"CLUSTERQUEUE", "WAITING", "QUOTA IS HELD BY"}};
-  for (const what_if::QueueAtEnd& queue : report.history.queues_at_end) {
+  for (const forecast::QueueAtEnd& queue : report.history.queues_at_end) {
     std::string holders;
     for (const std::string& name : queue.holders) holders += (holders.empty() ? "" : ", ") + name;
     if (queue.all_holders > queue.holders.size())

@@ -8,13 +8,13 @@
 #include "api/meta/resource_type.h"
 #include "api/workload.h"
 #include "api/workload_conditions.h"
-#include "simulation/starts/run_times.h"
-#include "simulation/what_if/annotations.h"
+#include "forecast/annotations.h"
+#include "forecast/starts/run_times.h"
 
 namespace muster::commands {
 namespace {
 
-using what_if::SourceObject;
+using forecast::SourceObject;
 
 struct KnownWorkload {
   SourceObject* source;
@@ -83,7 +83,7 @@ KnownRunTimes give_run_times(std::vector<SourceObject>& objects, double share, T
     if (!left) continue;
     note_basis(guess, found.basis);
     const int64_t seconds = std::max<int64_t>(1, static_cast<int64_t>(gone + *left));
-    one.source->value["metadata"]["annotations"][std::string(what_if::kSimulatePrefix) + "run-time"] =
+    one.source->value["metadata"]["annotations"][std::string(forecast::kSimulatePrefix) + "run-time"] =
         std::to_string(seconds) + "s";
   }
   return found;

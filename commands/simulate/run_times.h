@@ -1,4 +1,4 @@
-// Run times of a cluster's Workloads by the rules of the estimated starts (simulation/starts/run_times.h): finished
+// Run times of a cluster's Workloads by the rules of the estimated starts (forecast/starts/run_times.h): finished
 // Workloads of the same LocalQueue and shape, annotations as far as they were accurate, maximum execution times. Pure.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 #include "api/start_estimate.h"
 #include "base/clock.h"
-#include "simulation/what_if/scenario_reader.h"
+#include "forecast/scenario_reader.h"
 
 namespace muster::commands {
 
@@ -21,6 +21,6 @@ struct KnownRunTimes {
 // Gives each unfinished Workload of a cluster the run time below which a `share` (from 0 to below 1) of those lie that
 // are likely for it: as its annotation. A Workload of which nothing is known stays as it is. Returns what that came
 // from.
-KnownRunTimes give_run_times(std::vector<what_if::SourceObject>& objects, double share, TimePoint now);
+KnownRunTimes give_run_times(std::vector<forecast::SourceObject>& objects, double share, TimePoint now);
 
 }  // namespace muster::commands

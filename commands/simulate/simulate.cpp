@@ -13,17 +13,17 @@
 #include "commands/simulate/from_cluster.h"
 #include "commands/simulate/page.h"
 #include "commands/simulate/run_times.h"
+#include "forecast/run.h"
 #include "jobs/job_kind.h"
 #include "runtime/load_settings.h"
 #include "runtime/read_file.h"
-#include "simulation/what_if/run.h"
 
 namespace muster::commands {
 namespace {
 
+using forecast::ScenarioOptions;
+using forecast::SourceObject;
 using nlohmann::json;
-using what_if::ScenarioOptions;
-using what_if::SourceObject;
 
 // Of half a year of a cluster with a million jobs.
 constexpr size_t kLargestTrace = size_t{512} << 20;
@@ -120,7 +120,7 @@ class Simulation {
     scenario_.until = options_.until;
     scenario_.seed = options_.seed.value_or(0);
     if (options_.jobs > 0)
-      scenario_.random = what_if::RandomArrivals{
+      scenario_.random = forecast::RandomArrivals{
           .seed = scenario_.seed, .jobs = options_.jobs, .over = *options_.over, .spread = options_.spread};
     return read_files();
   }
@@ -145,14 +145,14 @@ class Simulation {
       if (!of_times) return fail(of_times.error().message);
       range = *of_times;
     }
-    auto read = what_if::read_scenario(*objects, scenario_);
+    auto read = forecast::read_scenario(*objects, scenario_);
     if (!read) return fail(read.error().message);
-    what_if::History history = what_if::run(read->scenario, watcher(read->scenario));
+    forecast::History history = forecast::run(read->scenario, watcher(read->scenario));
     if (options_.progress) streams_.err << "\n";
     read->notes.insert(read->notes.begin(), notes.begin(), notes.end());
     const std::optional<size_t> number = asked ? number_of(read->scenario, *asked) : std::nullopt;
     if (asked && !number) return fail(options_.job_file + ": the job names no queue, or is over");
-    what_if::Summary summary = what_if::summarize(read->scenario, history);
+    forecast::Summary summary = forecast::summarize(read->scenario, history);
     return Report{.name = name_of(names),
                   .scenario = std::move(read->scenario),
                   .history = std::move(history),
@@ -197,19 +197,19 @@ class Simulation {
     return Done{};
   }
 
-  Result<what_if::Trace> read_arrivals_file(const std::string& text) const {
+  Result<forecast::Trace> read_arrivals_file(const std::string& text) const {
     const std::string ns = options_.cluster.ns.empty() ? "default" : options_.cluster.ns;
-    switch (options_.arrivals_format.value_or(what_if::ArrivalsFormat::kCsv)) {
-      case what_if::ArrivalsFormat::kHelios:
-        return what_if::read_helios(text, ns);
-      case what_if::ArrivalsFormat::kPhilly:
-        return what_if::read_philly(text, ns);
-      case what_if::ArrivalsFormat::kCsv:
+    switch (options_.arrivals_format.value_or(forecast::ArrivalsFormat::kCsv)) {
+      case forecast::ArrivalsFormat::kHelios:
+        return forecast::read_helios(text, ns);
+      case forecast::ArrivalsFormat::kPhilly:
+        return forecast::read_philly(text, ns);
+      case forecast::ArrivalsFormat::kCsv:
         break;
     }
-    auto rows = what_if::read_arrivals(text);
+    auto rows = forecast::read_arrivals(text);
     if (!rows) return fail(rows.error().message);
-    return what_if::Trace{.rows = *std::move(rows), .notes = {}};
+    return forecast::Trace{.rows = *std::move(rows), .notes = {}};
   }
 
   struct AskedJob {
@@ -218,9 +218,9 @@ class Simulation {
     bool is_stored = false;  // it has a Workload, which is not over
   };
 
-  static std::optional<size_t> number_of(const what_if::Scenario& scenario, const AskedJob& job) {
+  static std::optional<size_t> number_of(const forecast::Scenario& scenario, const AskedJob& job) {
     for (size_t i = 0; i < scenario.arrivals.size(); ++i) {
-      const what_if::Arrival& arrival = scenario.arrivals[i];
+      const forecast::Arrival& arrival = scenario.arrivals[i];
       const bool has_kind = !job.is_stored || scenario.shapes[arrival.shape].kind == job.kind;
       if ((arrival.stored != nullptr) == job.is_stored && has_kind && job_name(scenario, i) == job.path) return i;
     }
@@ -260,11 +260,11 @@ class Simulation {
     for (const auto& [share, start] : {std::pair(0.1, &range.earliest), std::pair(0.9, &range.latest)}) {
       std::vector<SourceObject> varied = given;
       give_run_times(varied, share, now);
-      auto read = what_if::read_scenario(varied, scenario_);
+      auto read = forecast::read_scenario(varied, scenario_);
       if (!read) return fail(read.error().message);
       const auto number = number_of(read->scenario, *asked);
       if (!number) continue;
-      *start = what_if::run(read->scenario).jobs[*number].first_start;
+      *start = forecast::run(read->scenario).jobs[*number].first_start;
       const Workload& workload = *read->scenario.shapes[read->scenario.arrivals[*number].shape].workload;
       const auto finished = known.finished.find(path_of(workload.meta.ns, workload.queue_name));
       if (finished != known.finished.end()) range.basis.finished = finished->second;
@@ -305,9 +305,9 @@ class Simulation {
     return objects;
   }
 
-  what_if::Watcher watcher(const what_if::Scenario& scenario) {
+  forecast::Watcher watcher(const forecast::Scenario& scenario) {
     if (!options_.progress) return {};
-    return [&streams = streams_, all = scenario.arrivals.size()](const what_if::Progress& progress) {
+    return [&streams = streams_, all = scenario.arrivals.size()](const forecast::Progress& progress) {
       streams.err << "\r" << span_text(std::chrono::duration<double>(progress.elapsed).count()) << ": " << progress.come
                   << " of " << all << " jobs have arrived, " << progress.over << " are over   " << std::flush;
     };

@@ -9,7 +9,7 @@
 #include "commands/kubectl/cluster_flags.h"
 #include "commands/review/review.h"
 #include "commands/simulate/report.h"
-#include "simulation/what_if/traces.h"
+#include "forecast/traces.h"
 
 namespace muster::commands {
 
@@ -17,7 +17,7 @@ struct SimulateOptions {
   SourceNames sources{};
   std::string config_file{};  // as for `muster serve`; empty: every kind that muster queues is enabled
   std::string arrivals_file{};
-  std::optional<what_if::ArrivalsFormat> arrivals_format{};  // nullopt: CSV
+  std::optional<forecast::ArrivalsFormat> arrivals_format{};  // nullopt: CSV
   std::optional<uint64_t> seed{};
   uint32_t jobs = 0;  // random arrivals; 0: as the jobs say
   std::optional<Duration> over{};

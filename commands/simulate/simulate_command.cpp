@@ -6,7 +6,7 @@
 #include "base/whole_number.h"
 #include "commands/review/source_flags.h"
 #include "commands/terminal/cli_choice.h"
-#include "simulation/what_if/annotations.h"
+#include "forecast/annotations.h"
 
 namespace muster::commands {
 namespace {
@@ -15,8 +15,8 @@ template <class T>
 CLI::Option* add_span(CLI::App& command, const std::string& name, T& value, const std::string& help) {
   return command
       .add_option_function<std::string>(
-          name, [&value](const std::string& text) { value = *what_if::parse_span(text); }, help)
-      ->check(parsed_by(what_if::parse_span))
+          name, [&value](const std::string& text) { value = *forecast::parse_span(text); }, help)
+      ->check(parsed_by(forecast::parse_span))
       ->type_name("DURATION");
 }
 
@@ -43,7 +43,7 @@ void add_simulate(CLI::App& app, SimulateOptions& options) {
       .add_option("--arrivals", options.arrivals_file,
                   "A CSV of jobs: time,namespace,queue,name,class,count,requests,runTime")
       ->type_name("FILE");
-  add_choice(simulate, "--arrivals-format", options.arrivals_format, what_if::parse_arrivals_format,
+  add_choice(simulate, "--arrivals-format", options.arrivals_format, forecast::parse_arrivals_format,
              "csv (default), or a published trace: helios (cluster_log.csv), philly (cluster_job_log)")
       ->type_name("FORMAT");
   simulate.add_option("--seed", options.seed, "Of random arrivals and failures; default 0")

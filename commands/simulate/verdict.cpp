@@ -15,8 +15,8 @@ using nlohmann::json;
 std::vector<std::string> victims(const Report& report) {
   std::vector<std::string> names;
   const int64_t start = report.history.jobs[*report.asked].first_start;
-  for (const what_if::Preemption& preemption : report.history.preemptions) {
-    if (preemption.preemptor != *report.asked || (start != what_if::kNever && preemption.at > start)) continue;
+  for (const forecast::Preemption& preemption : report.history.preemptions) {
+    if (preemption.preemptor != *report.asked || (start != forecast::kNever && preemption.at > start)) continue;
     names.push_back(job_name(report.scenario, preemption.victim));
   }
   std::sort(names.begin(), names.end());
@@ -24,8 +24,8 @@ std::vector<std::string> victims(const Report& report) {
   return names;
 }
 
-const what_if::Waiting* why(const Report& report) {
-  for (const what_if::Waiting& waiting : report.history.waiting) {
+const forecast::Waiting* why(const Report& report) {
+  for (const forecast::Waiting& waiting : report.history.waiting) {
     if (waiting.job == *report.asked) return &waiting;
   }
   return nullptr;
@@ -39,7 +39,7 @@ bool is_admitted_already(const Report& report) {
 
 // Of the time in the queue before its first admission.
 std::string first_flavors(const Report& report) {
-  for (const what_if::Stay& stay : report.history.stays) {
+  for (const forecast::Stay& stay : report.history.stays) {
     if (stay.job == *report.asked) return report.history.flavor_sets[stay.flavors];
   }
   return "";
@@ -55,10 +55,10 @@ std::optional<StartEstimate> estimate_of(const Report& report) {
   const auto time = [&](int64_t start) { return to_timestamp(report.scenario.start + Duration(start)); };
   // Other run times change the order, so that short ones can start the job later.
   const auto [first, last] = std::minmax(report.range->earliest, report.range->latest);
-  if (first == what_if::kNever && last == what_if::kNever) return std::nullopt;
-  if (first == what_if::kNever || last == what_if::kNever)
+  if (first == forecast::kNever && last == forecast::kNever) return std::nullopt;
+  if (first == forecast::kNever || last == forecast::kNever)
     return StartEstimate{.outcome = StartOutcome::kNotBefore,
-                         .earliest = time(first == what_if::kNever ? last : first),
+                         .earliest = time(first == forecast::kNever ? last : first),
                          .basis = report.range->basis};
   return StartEstimate{
       .outcome = StartOutcome::kRange, .earliest = time(first), .latest = time(last), .basis = report.range->basis};
@@ -67,12 +67,12 @@ std::optional<StartEstimate> estimate_of(const Report& report) {
 }  // namespace
 
 json verdict_json(const Report& report) {
-  const what_if::JobRecord& job = report.history.jobs[*report.asked];
+  const forecast::JobRecord& job = report.history.jobs[*report.asked];
   json verdict = {{"name", job_name(report.scenario, *report.asked)},
-                  {"admitted", job.first_start != what_if::kNever},
+                  {"admitted", job.first_start != forecast::kNever},
                   {"isAdmittedAlready", is_admitted_already(report)},
                   {"evicts", victims(report)}};
-  if (job.first_start != what_if::kNever) {
+  if (job.first_start != forecast::kNever) {
     const int64_t wait = job.first_start - report.scenario.arrivals[*report.asked].at.count();
     verdict["waitSeconds"] = seconds_of(wait);
     verdict["start"] = format_rfc3339(to_timestamp(report.scenario.start + Duration(job.first_start)));
@@ -80,15 +80,15 @@ json verdict_json(const Report& report) {
     if (const auto estimate = estimate_of(report))
       verdict["estimatedStart"] = to_json(*estimate, to_timestamp(report.scenario.start));
     if (report.summary.knows_nodes) {
-      if (job.first_placed != what_if::kNever)
+      if (job.first_placed != forecast::kNever)
         verdict["podsScheduledSeconds"] =
             seconds_of(job.first_placed - report.scenario.arrivals[*report.asked].at.count());
       json& without = verdict["podsWithoutNode"] = json::array();
-      for (const what_if::WithoutNode& one : report.history.without_node) {
+      for (const forecast::WithoutNode& one : report.history.without_node) {
         if (one.job == *report.asked) without.push_back(without_node_json(one));
       }
     }
-  } else if (const what_if::Waiting* waiting = why(report)) {
+  } else if (const forecast::Waiting* waiting = why(report)) {
     verdict["reason"] = waiting->reason;
     verdict["message"] = waiting->message;
   }

@@ -9,7 +9,7 @@ namespace muster::reconcilers {
 extern const Reconciler admission_reconciler;
 
 // The status that the reconciler writes for a pending decision, as a value: for callers that apply pending decisions
-// without an API server (simulation/what_if). It includes a refusal at once, without the delay of one second before a
+// without an API server (forecast). It includes a refusal at once, without the delay of one second before a
 // write.
 WorkloadStatus status_after(const state::PendingDecision& decision, const Workload& workload,
                             const ReconcileContext& context);

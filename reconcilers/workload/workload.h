@@ -14,7 +14,7 @@
 namespace muster::reconcilers {
 extern const Reconciler workload_reconciler;
 
-// The decision of one pass, as a value: for callers that keep Workloads without an API server (simulation/what_if).
+// The decision of one pass, as a value: for callers that keep Workloads without an API server (forecast).
 // Owners, retention and priority classes are ignored.
 struct WorkloadPass {
   std::optional<WorkloadStatus> status{};  // nullopt: as it is

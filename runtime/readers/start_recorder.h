@@ -1,4 +1,4 @@
-// Keeps estimates of when pending Workloads start (simulation/starts), and what they are made from: how long Workloads
+// Keeps estimates of when pending Workloads start (forecast/starts), and what they are made from: how long Workloads
 // have run and how often they came, observed while muster runs. Everything lives in the memory of one replica.
 #pragma once
 
@@ -13,8 +13,8 @@
 #include "api/start_estimate.h"
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "forecast/starts/start_estimator.h"
 #include "runtime/engine_loop.h"
-#include "simulation/starts/start_estimator.h"
 
 namespace muster::runtime {
 

@@ -24,8 +24,7 @@ const std::map<std::string, std::string> kOtherwise = {
     {"base", "muster"},
     {"api", "muster"},
     {"engine/recording", "muster::recording"},
-    {"simulation/what_if", "muster::what_if"},
-    {"simulation/starts", "muster::starts"},
+    {"forecast/starts", "muster::starts"},
     {"commands/agent", "muster::agent"},
     {"commands/wait", "muster::wait"},
 };

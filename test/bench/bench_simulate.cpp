@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "api/meta/constants.h"
+#include "forecast/job_shapes.h"
+#include "forecast/run.h"
+#include "forecast/scenario_reader.h"
+#include "forecast/summary.h"
 #include "jobs/job_kind.h"
-#include "simulation/what_if/job_shapes.h"
-#include "simulation/what_if/run.h"
-#include "simulation/what_if/scenario_reader.h"
-#include "simulation/what_if/summary.h"
 
 namespace {
 
@@ -39,8 +39,8 @@ constexpr Sort kSorts[] = {{"small", 1, 7, "low"}, {"medium", 5, 2, "middle"}, {
 constexpr double kMeanPods = (1 * 7 + 5 * 2 + 20 * 1) / 10.0;
 constexpr int kQuota = 20;
 
-std::vector<what_if::SourceObject> objects(int queues, double run_seconds) {
-  std::vector<what_if::SourceObject> all;
+std::vector<forecast::SourceObject> objects(int queues, double run_seconds) {
+  std::vector<forecast::SourceObject> all;
   const auto add = [&](json object) { all.push_back({"bench", std::move(object)}); };
   add({{"apiVersion", kResourceFlavors.api_version}, {"kind", "ResourceFlavor"}, {"metadata", {{"name", "f"}}}});
   for (const auto& [name, value] : {std::pair("low", 10), {"middle", 100}, {"high", 1000}})
@@ -65,12 +65,12 @@ std::vector<what_if::SourceObject> objects(int queues, double run_seconds) {
          {"metadata", {{"name", name}, {"namespace", "default"}}},
          {"spec", {{"clusterQueue", name}}}});
     for (const Sort& sort : kSorts) {
-      json manifest = what_if::to_manifest({.ns = "default",
-                                            .queue = name,
-                                            .name = std::string(sort.name) + "-" + name,
-                                            .priority_class = sort.priority,
-                                            .count = sort.pods,
-                                            .requests = {{"cpu", "1"}}});
+      json manifest = forecast::to_manifest({.ns = "default",
+                                             .queue = name,
+                                             .name = std::string(sort.name) + "-" + name,
+                                             .priority_class = sort.priority,
+                                             .count = sort.pods,
+                                             .requests = {{"cpu", "1"}}});
       manifest["metadata"]["annotations"] = {{"simulate.muster.batch/weight", std::to_string(sort.weight)},
                                              {"simulate.muster.batch/run-time", std::to_string(run_seconds)}};
       add(std::move(manifest));
@@ -93,24 +93,24 @@ int main(int argc, char** argv) {
   // The mean of a log-normal distribution of median 1 is exp(spread^2 / 2).
   const double mean = load * kQuota * queues * kWeek / (workloads * kMeanPods);
   const double median = mean / 1.3771277643359572;
-  what_if::ScenarioOptions options;
+  forecast::ScenarioOptions options;
   options.seed = 1;
   options.random =
-      what_if::RandomArrivals{.seed = 1,
-                              .jobs = workloads,
-                              .over = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(kWeek)),
-                              .spread = kSpread};
+      forecast::RandomArrivals{.seed = 1,
+                               .jobs = workloads,
+                               .over = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(kWeek)),
+                               .spread = kSpread};
   const auto reading = std::chrono::steady_clock::now();
-  auto read = what_if::read_scenario(objects(queues, median), options);
+  auto read = forecast::read_scenario(objects(queues, median), options);
   if (!read) {
     std::fprintf(stderr, "%s\n", read.error().message.c_str());
     return 1;
   }
   const double read_seconds = since(reading);
   const auto running = std::chrono::steady_clock::now();
-  const what_if::History history = what_if::run(read->scenario);
+  const forecast::History history = forecast::run(read->scenario);
   const double seconds = since(running);
-  const what_if::Summary summary = what_if::summarize(read->scenario, history);
+  const forecast::Summary summary = forecast::summarize(read->scenario, history);
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   std::printf(

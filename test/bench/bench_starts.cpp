@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "state/scheduler_driver.h"
-#include "test/simulation/starts/replayed_day.h"
+#include "test/forecast/starts/replayed_day.h"
 
 namespace {
 
@@ -104,7 +104,7 @@ int cost(int workloads, int queues, int cpus, double budget) {
   QueuedCluster cluster;
   fill(cluster, workloads, queues, cpus);
   starts::QueueHistory history;
-  what_if::Chance chance(1);
+  forecast::Chance chance(1);
   for (int i = 0; i < queues * 64; ++i)
     history.run_times.note({.local_queue = "ns/q" + std::to_string(i % queues),
                             .cluster_queue = "q" + std::to_string(i % queues),

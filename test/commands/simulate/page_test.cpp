@@ -7,8 +7,8 @@
 
 #include "commands/simulate/page.h"
 #include "commands/simulate/plots.h"
+#include "test/forecast/scenarios.h"
 #include "test/simulation/queues.h"
-#include "test/simulation/what_if/scenarios.h"
 
 namespace page_test {
 
@@ -21,8 +21,8 @@ namespace {
 
 Report report_of(const std::vector<json>& objects) {
   Report report{.name = "queues/<b>", .scenario = scenario_of(objects), .history = {}, .summary = {}, .notes = {}};
-  report.history = what_if::run(report.scenario);
-  report.summary = what_if::summarize(report.scenario, report.history);
+  report.history = forecast::run(report.scenario);
+  report.summary = forecast::summarize(report.scenario, report.history);
   return report;
 }
 
@@ -215,7 +215,7 @@ TEST_CASE("page: a flavor has the same color on both sides, whichever is used fi
   Report before = report_of(objects), after = before;
   REQUIRE(before.history.flavor_sets.size() == 1);
   after.history.flavor_sets.insert(after.history.flavor_sets.begin(), "other");
-  for (what_if::Stay& stay : after.history.stays) ++stay.flavors;
+  for (forecast::Stay& stay : after.history.stays) ++stay.flavors;
   const std::string page = comparison_page(before, after);
   const auto bar = [](const std::string& text) {
     const size_t end = text.find("<title>default/a on default");

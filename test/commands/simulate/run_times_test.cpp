@@ -13,8 +13,8 @@ namespace muster::test::simulate_run_times_test {
 namespace {
 
 using commands::give_run_times;
+using forecast::SourceObject;
 using nlohmann::json;
-using what_if::SourceObject;
 
 constexpr std::string_view kRunTime = "simulate.muster.batch/run-time";
 const Timestamp kNow{1'767'268'800, 0};

@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "test/simulation/starts/starts_cluster.h"
+#include "test/forecast/starts/starts_cluster.h"
 
 namespace start_recorder_test {
 
