@@ -1,5 +1,5 @@
 // The engine between two waits: a batch of events in, what follows from it out, as values. The threads
-// around it are runtime/engine_loop.h; simulation/muster_process.h drives the same code in virtual time.
+// around it are runtime/engine_loop.h; test/world/muster_process.h drives the same code in virtual time.
 //
 // One thread owns a LoopCore; nothing here locks, waits or reads a clock.
 #pragma once

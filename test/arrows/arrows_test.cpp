@@ -26,7 +26,8 @@ using Rooms = std::map<std::string, std::set<std::string>>;
 // room -> rooms it may include, closed over the link lines.
 Rooms declared_arrows() {
   std::map<std::string, std::set<std::string>> direct;
-  const std::string text = muster::test::read_file(kRoot / "CMakeLists.txt");
+  const std::string text =
+      muster::test::read_file(kRoot / "CMakeLists.txt") + muster::test::read_file(kRoot / "test/CMakeLists.txt");
   const std::regex line(R"(\nmuster_(?:library|rule_table)\(([\w/]+)([^)]*)\))");
   for (std::sregex_iterator it(text.begin(), text.end(), line), end; it != end; ++it) {
     auto& to = direct[(*it)[1]];
@@ -150,6 +151,8 @@ TEST_CASE("arrows: a room includes only what it is linked to") {
         const std::string target = room_of(name, arrows);
         INFO(file.string() << " includes " << name);
         CHECK((target == room || allowed.contains(target)));
+        // Also what is no room, as test/support: no program that is shipped has a part of its tests.
+        CHECK((!name.starts_with("test/") || room.starts_with("test/")));
       }
     }
   }
@@ -209,7 +212,7 @@ TEST_CASE("arrows: what goes by addresses is found and what has an order is not"
 }
 
 TEST_CASE("arrows: the simulation knows no time but its own and draws chance from its seed only") {
-  check_purity("simulation", kOutside,
+  check_purity("test/world", kOutside,
                std::regex(R"(_clock::now|sleep_for|sleep_until|\brand\(|random_device|system_clock\(\)|getenv|)"
                           R"(std::cout|std::cerr)"));
 }

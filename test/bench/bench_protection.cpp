@@ -14,14 +14,14 @@
 
 #include "api/meta/constants.h"
 #include "api/workload.h"
-#include "simulation/world.h"
 #include "test/simulation/manifests.h"
 #include "test/simulation/queues.h"
+#include "test/world/world.h"
 
 namespace {
 
 using namespace muster;
-using namespace muster::simulation;
+using namespace muster::world;
 using nlohmann::json;
 
 constexpr int kQueues = 6;

@@ -19,7 +19,7 @@ import (
 	"muster.batch/test/cluster/harness"
 )
 
-// The hostile tenant tries everything in random order: simulation/tenant.h on a real API server. A failed run prints its
+// The hostile tenant tries everything in random order: test/world/tenant.h on a real API server. A failed run prints its
 // seed and what was tried; MUSTER_HOSTILE_SEED=N repeats the order of one (its timing is the machine's).
 
 const (

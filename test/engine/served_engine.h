@@ -31,7 +31,7 @@ class ServedEngine : public ObjectServer {
   void answer(const engine::Command& command, reconcilers::WriteOutcome outcome = reconcilers::WriteOutcome::kDone) {
     engine::WriteFinished finished{command.id, outcome};
     if (outcome == reconcilers::WriteOutcome::kDone) {
-      const simulation::Answer answer = carry_out(command.write);
+      const world::Answer answer = carry_out(command.write);
       finished.outcome = answer.outcome;
       if (answer.object != nullptr) finished.object = read_object(*command.write.target.type, *answer.object);
     }

@@ -10,15 +10,15 @@
 #include "api/pods/queued_pod.h"
 #include "api/workload.h"
 #include "jobs/job_kind.h"
-#include "simulation/operated_kinds.h"
 #include "test/faults/life_cluster.h"
 #include "test/simulation/queues.h"
+#include "test/world/operated_kinds.h"
 
 namespace muster::test {
 namespace {
 
 using namespace std::chrono_literals;
-using namespace muster::simulation;
+using namespace muster::world;
 using nlohmann::json;
 
 constexpr int kCpus = 5;

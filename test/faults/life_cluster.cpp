@@ -4,13 +4,13 @@
 
 #include "api/codec/json.h"
 #include "jobs/job_kind.h"
-#include "simulation/invariants/at_rest.h"
+#include "test/world/invariants/at_rest.h"
 
 namespace muster::test {
 namespace {
 
 using namespace std::chrono_literals;
-using namespace muster::simulation;
+using namespace muster::world;
 using nlohmann::json;
 
 // These read all pods; what they see stays for seconds.

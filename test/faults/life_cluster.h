@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "simulation/invariants/overrun.h"
-#include "simulation/world.h"
 #include "test/faults/lives.h"
+#include "test/world/invariants/overrun.h"
+#include "test/world/world.h"
 
 namespace muster::test {
 
@@ -17,7 +17,7 @@ class LifeCluster {
   LifeCluster(const Scene& scene, const std::vector<nlohmann::json>& objects, QueueSettings settings = {},
               std::vector<std::string> namespaces = {"default"});
 
-  simulation::World& world() { return world_; }
+  world::World& world() { return world_; }
   bool broken() const { return !violation_.empty(); }
   // Another invariant, asked as often as Overrun: a sentence, or an empty text.
   void also_check(std::function<std::string()> check) { also_ = std::move(check); }
@@ -49,8 +49,8 @@ class LifeCluster {
   std::string who_has_not_ended();
 
   const QueueSettings settings_;
-  simulation::World world_;
-  simulation::Overrun overrun_{world_, false};
+  world::World world_;
+  world::Overrun overrun_{world_, false};
   std::function<std::string()> also_{};
   std::string violation_;
   uint64_t steps_ = 0;

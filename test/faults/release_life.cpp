@@ -5,15 +5,15 @@
 
 #include "api/codec/json.h"
 #include "api/workload.h"
-#include "simulation/kubelet.h"
 #include "test/faults/life_cluster.h"
 #include "test/simulation/queues.h"
+#include "test/world/kubelet.h"
 
 namespace muster::test {
 namespace {
 
 using namespace std::chrono_literals;
-using namespace muster::simulation;
+using namespace muster::world;
 using nlohmann::json;
 
 constexpr const char* kHeld = "example.com/held";

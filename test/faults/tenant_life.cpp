@@ -1,15 +1,15 @@
 #include "test/faults/tenant_life.h"
 
 #include "api/codec/json.h"
-#include "simulation/tenant.h"
 #include "test/faults/life_cluster.h"
 #include "test/simulation/queues.h"
+#include "test/world/tenant.h"
 
 namespace muster::test {
 namespace {
 
 using namespace std::chrono_literals;
-using namespace muster::simulation;
+using namespace muster::world;
 using nlohmann::json;
 
 constexpr const char* kMine = "default";

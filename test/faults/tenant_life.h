@@ -1,4 +1,4 @@
-// A life with a hostile tenant (simulation/tenant.h) beside another team that runs its jobs in the same ClusterQueue.
+// A life with a hostile tenant (test/world/tenant.h) beside another team that runs its jobs in the same ClusterQueue.
 #pragma once
 
 #include "test/faults/lives.h"

@@ -7,10 +7,10 @@
 
 #include "api/workload_conditions.h"
 #include "forecast/chance.h"
-#include "simulation/world.h"
 #include "test/forecast/scenarios.h"
 #include "test/simulation/queues.h"
 #include "test/support/soak.h"
+#include "test/world/world.h"
 
 namespace same_decisions_test {
 
@@ -33,7 +33,7 @@ TimedJob timed(const std::string& name, const std::string& queue, const std::str
   job.manifest["metadata"]["labels"] = {{kQueueNameLabel, queue}};
   if (!priority.empty()) job.manifest["metadata"]["labels"][std::string(kPriorityClassLabel)] = priority;
   const auto of = [](Duration span) { return std::to_string(span / 1s); };
-  job.manifest["spec"]["template"]["metadata"]["annotations"] = {{simulation::kRunSeconds, of(run)}};
+  job.manifest["spec"]["template"]["metadata"]["annotations"] = {{world::kRunSeconds, of(run)}};
   annotate(job.manifest, "arrival", of(at) + "s");
   annotate(job.manifest, "run-time", of(run) + "s");
   return job;
@@ -48,9 +48,9 @@ std::string name_of_job(const std::string& workload) {
 
 Steps steps_in_world(const std::vector<json>& objects, const std::vector<TimedJob>& jobs, const QueueSettings& queues,
                      Duration length) {
-  simulation::WorldOptions options{.seed = 1, .queues = queues};
+  world::WorldOptions options{.seed = 1, .queues = queues};
   // Gangs and webhooks are no part of the question; the nodes have room for everybody.
-  simulation::World world(std::move(options));
+  world::World world(std::move(options));
   for (const json& object : objects) REQUIRE(world.create(object).outcome == reconcilers::WriteOutcome::kDone);
   world.run_for(5s);
   for (const TimedJob& job : jobs) {

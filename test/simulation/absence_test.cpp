@@ -11,13 +11,13 @@ using namespace muster;
 using namespace muster::test;
 using namespace std::chrono_literals;
 using nlohmann::json;
-using simulation::World;
+using world::World;
 
 namespace {
 
 json long_job(const std::string& name) {
   json job = queued_job(2, name);
-  job["spec"]["template"]["metadata"]["annotations"] = {{simulation::kRunSeconds, "1000000"}};
+  job["spec"]["template"]["metadata"]["annotations"] = {{world::kRunSeconds, "1000000"}};
   return job;
 }
 

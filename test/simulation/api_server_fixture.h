@@ -6,20 +6,20 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "simulation/api_server.h"
+#include "test/world/api_server.h"
 
 namespace muster::test {
 
 struct ApiServerFixture {
-  simulation::Timeline timeline{TimePoint(std::chrono::seconds(1'800'000'000))};
-  simulation::ApiServer server{timeline, {}};
+  world::Timeline timeline{TimePoint(std::chrono::seconds(1'800'000'000))};
+  world::ApiServer server{timeline, {}};
 
   ApiServerFixture() {
     server.create({{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "default"}}}});
   }
 
-  simulation::ObjectPtr created(nlohmann::json manifest) {
-    const simulation::Answer answer = server.create(std::move(manifest));
+  world::ObjectPtr created(nlohmann::json manifest) {
+    const world::Answer answer = server.create(std::move(manifest));
     REQUIRE_MESSAGE(answer.done(), answer.message);
     return answer.object;
   }

@@ -1,5 +1,5 @@
 // The simulated API server against the rules of the real one.
-#include "simulation/api_server.h"
+#include "test/world/api_server.h"
 
 #include <doctest/doctest.h>
 
@@ -10,7 +10,7 @@
 namespace api_server_test {
 
 using namespace muster;
-using namespace muster::simulation;
+using namespace muster::world;
 using muster::test::ApiServerFixture;
 using muster::test::job_key;
 using muster::test::job_of;
@@ -310,7 +310,7 @@ TEST_CASE_FIXTURE(ApiServerFixture, "api server: a namespace takes all that is i
 }
 
 TEST_CASE_FIXTURE(ApiServerFixture, "api server: an admission that refuses or edits is obeyed") {
-  struct Gate final : simulation::Admission {
+  struct Gate final : world::Admission {
     std::optional<Refusal> mutate(const AdmissionRequest& request, json& object) override {
       if (request.name == "edited") object["data"]["by"] = request.user.username;
       return std::nullopt;

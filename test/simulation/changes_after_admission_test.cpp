@@ -3,15 +3,15 @@
 #include <doctest/doctest.h>
 
 #include "api/codec/json.h"
-#include "simulation/world.h"
 #include "test/simulation/manifests.h"
 #include "test/simulation/queues.h"
 #include "test/simulation/require_done.h"
+#include "test/world/world.h"
 
 namespace changes_after_admission_test {
 
 using namespace muster;
-using namespace muster::simulation;
+using namespace muster::world;
 using namespace muster::test;
 using namespace std::chrono_literals;
 using nlohmann::json;

@@ -11,26 +11,26 @@
 
 #include "api/codec/json.h"
 #include "api/meta/object_meta.h"
-#include "simulation/garbage_collector.h"
-#include "simulation/job_controller.h"
-#include "simulation/nodes.h"
 #include "test/simulation/manifests.h"
+#include "test/world/garbage_collector.h"
+#include "test/world/job_controller.h"
+#include "test/world/nodes.h"
 
 namespace muster::test {
 
 struct Cluster {
-  simulation::Timeline timeline{TimePoint(std::chrono::seconds(1'800'000'000))};
-  simulation::ApiServer server{timeline, {}};
-  simulation::GarbageCollector garbage_collector{server, timeline, 1};
-  simulation::JobController job_controller{server, timeline, 1};
-  simulation::Nodes nodes;
+  world::Timeline timeline{TimePoint(std::chrono::seconds(1'800'000'000))};
+  world::ApiServer server{timeline, {}};
+  world::GarbageCollector garbage_collector{server, timeline, 1};
+  world::JobController job_controller{server, timeline, 1};
+  world::Nodes nodes;
 
-  explicit Cluster(simulation::NodeOptions options = {}) : nodes(server, timeline, options, 1) {
+  explicit Cluster(world::NodeOptions options = {}) : nodes(server, timeline, options, 1) {
     server.create({{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "default"}}}});
   }
 
   void create(nlohmann::json manifest) {
-    const simulation::Answer answer = server.create(std::move(manifest));
+    const world::Answer answer = server.create(std::move(manifest));
     REQUIRE_MESSAGE(answer.done(), answer.message);
   }
   void run(Duration duration) {
@@ -48,7 +48,7 @@ struct Cluster {
   }
   std::vector<nlohmann::json> pods() const {
     std::vector<nlohmann::json> found;
-    for (const simulation::ObjectPtr& pod : server.list(kPods)) found.push_back(*pod);
+    for (const world::ObjectPtr& pod : server.list(kPods)) found.push_back(*pod);
     return found;
   }
   int64_t count(const char* field) const { return int_at(*server.get(job_key()), {"status", field}).value_or(0); }

@@ -3,14 +3,14 @@
 
 #include "api/codec/json.h"
 #include "api/pod.h"
-#include "simulation/index_set.h"
 #include "test/simulation/controllers_fixture.h"
 #include "test/simulation/manifests.h"
+#include "test/world/index_set.h"
 
 namespace controllers_test {
 
 using namespace muster;
-using namespace muster::simulation;
+using namespace muster::world;
 using muster::test::Cluster;
 using muster::test::job_key;
 using muster::test::job_of;

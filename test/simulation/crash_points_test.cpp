@@ -8,15 +8,15 @@
 #include <utility>
 
 #include "api/codec/json.h"
-#include "simulation/world.h"
 #include "test/simulation/manifests.h"
 #include "test/simulation/queues.h"
 #include "test/support/soak.h"
+#include "test/world/world.h"
 
 namespace crash_points_test {
 
 using namespace muster;
-using namespace muster::simulation;
+using namespace muster::world;
 using namespace muster::test;
 using namespace std::chrono_literals;
 using nlohmann::json;

@@ -13,13 +13,13 @@ using namespace muster;
 using namespace muster::test;
 using namespace std::chrono_literals;
 using nlohmann::json;
-using simulation::World;
+using world::World;
 
 namespace {
 
 json short_job(const std::string& name, int pods) {
   json job = queued_job(pods, name);
-  job["spec"]["template"]["metadata"]["annotations"] = {{simulation::kRunSeconds, "20"}};
+  job["spec"]["template"]["metadata"]["annotations"] = {{world::kRunSeconds, "20"}};
   return job;
 }
 
@@ -43,7 +43,7 @@ int finished(const World& world) {
 TEST_CASE("simulation: writes that arrive after their sender lost leadership do no harm") {
   for (uint64_t seed = 1; seed <= seeds(12); ++seed) {
     CAPTURE(seed);
-    simulation::Faults faults{.write_late = 0.1, .late = 4900ms};
+    world::Faults faults{.write_late = 0.1, .late = 4900ms};
     World world({.seed = seed, .replicas = 2, .faults = faults});
     for (const json& object : queues(6)) require_done(world.create(object));
     for (int i = 0; i < 8; ++i) require_done(world.create(short_job("train-" + std::to_string(i), 2)));

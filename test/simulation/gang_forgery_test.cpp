@@ -3,14 +3,14 @@
 
 #include "api/codec/json.h"
 #include "jobs/job_controller_users.h"
-#include "simulation/world.h"
 #include "test/simulation/gangs.h"
 #include "test/simulation/manifests.h"
+#include "test/world/world.h"
 
 namespace gang_forgery_test {
 
 using namespace muster;
-using namespace muster::simulation;
+using namespace muster::world;
 using namespace muster::test;
 using namespace std::chrono_literals;
 using nlohmann::json;

@@ -10,9 +10,9 @@
 
 #include "api/codec/json.h"
 #include "jobs/group_scheduling.h"
-#include "simulation/world.h"
 #include "test/simulation/manifests.h"
 #include "test/simulation/require_done.h"
+#include "test/world/world.h"
 
 namespace muster::test {
 
@@ -23,7 +23,7 @@ inline const ObjectKey kJobSetMap{&kConfigMaps, "default", "train-group-scheduli
 // Runs for ever unless something ends it.
 inline nlohmann::json replicated(const char* name, int replicas, int pods, const char* run_seconds = "1000000") {
   nlohmann::json pod = pod_template();
-  pod["metadata"]["annotations"] = {{simulation::kRunSeconds, run_seconds}};
+  pod["metadata"]["annotations"] = {{world::kRunSeconds, run_seconds}};
   return {
       {"name", name},
       {"replicas", replicas},
@@ -45,19 +45,19 @@ inline nlohmann::json gang_jobset(int timeout_seconds = 300, const nlohmann::jso
 
 inline nlohmann::json long_gang(int pods, int timeout_seconds = 300) {
   nlohmann::json job = gang_of(pods, timeout_seconds);
-  job["spec"]["template"]["metadata"]["annotations"] = {{simulation::kRunSeconds, "1000000"}};
+  job["spec"]["template"]["metadata"]["annotations"] = {{world::kRunSeconds, "1000000"}};
   return job;
 }
 
-inline bool waits(simulation::World& world, int pods) {
+inline bool waits(world::World& world, int pods) {
   return world.run_until([&] { return world.pods_waiting("train") == pods; }, std::chrono::minutes(3));
 }
 
-inline bool runs(simulation::World& world, int pods, Duration limit = std::chrono::minutes(3)) {
+inline bool runs(world::World& world, int pods, Duration limit = std::chrono::minutes(3)) {
   return world.run_until([&] { return world.pods_running("train") == pods; }, limit);
 }
 
-inline std::string condition_text(const simulation::World& world, const ObjectKey& key, std::string_view type) {
+inline std::string condition_text(const world::World& world, const ObjectKey& key, std::string_view type) {
   const nlohmann::json object = world.get(key);
   for (const nlohmann::json& condition : array_at(object, {"status", "conditions"})) {
     if (string_at(condition, {"type"}) == type)
@@ -67,7 +67,7 @@ inline std::string condition_text(const simulation::World& world, const ObjectKe
   return "";
 }
 
-inline std::string decided(const simulation::World& world, const ObjectKey& map, std::string_view key) {
+inline std::string decided(const world::World& world, const ObjectKey& map, std::string_view key) {
   const nlohmann::json object = world.get(map);
   return std::string(string_at(object, {"data", key}));
 }
@@ -76,7 +76,7 @@ inline bool contains(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
-inline void suspend(simulation::World& world, const ObjectKey& key, bool suspended) {
+inline void suspend(world::World& world, const ObjectKey& key, bool suspended) {
   require_done(world.patch(key, {{"spec", {{"suspend", suspended}}}}));
 }
 

@@ -2,16 +2,16 @@
 // deleted, muster killed or away, storms of faults. The rest is group_scheduling_test.cpp.
 #include <doctest/doctest.h>
 
-#include "simulation/world.h"
 #include "test/simulation/gangs.h"
 #include "test/simulation/manifests.h"
 #include "test/simulation/queues.h"
 #include "test/support/soak.h"
+#include "test/world/world.h"
 
 namespace group_scheduling_faults_test {
 
 using namespace muster;
-using namespace muster::simulation;
+using namespace muster::world;
 using namespace muster::test;
 using namespace std::chrono_literals;
 using nlohmann::json;

@@ -1,20 +1,20 @@
 // Start as a group, whole lives: real engine, webhooks and waiters, in virtual time. The
-// invariants of simulation/invariants/invariants.h hold in every step of each of these tests: no
+// invariants of test/world/invariants/invariants.h hold in every step of each of these tests: no
 // main container starts before all pods of its run have started, and a run is decided once.
 // Which state leads to which write is test/reconcilers/group_scheduling_*_test.cpp.
 #include <doctest/doctest.h>
 
 #include "api/codec/json.h"
 #include "jobs/group_scheduling.h"
-#include "simulation/world.h"
 #include "test/simulation/gangs.h"
 #include "test/simulation/manifests.h"
 #include "test/simulation/queues.h"
+#include "test/world/world.h"
 
 namespace group_scheduling_test {
 
 using namespace muster;
-using namespace muster::simulation;
+using namespace muster::world;
 using namespace muster::test;
 using namespace std::chrono_literals;
 using nlohmann::json;

@@ -5,18 +5,18 @@
 #include <deque>
 
 #include "api/codec/json.h"
-#include "simulation/invariants/overrun.h"
-#include "simulation/tenant.h"
-#include "simulation/world.h"
 #include "test/simulation/manifests.h"
 #include "test/simulation/queues.h"
 #include "test/simulation/require_done.h"
 #include "test/support/soak.h"
+#include "test/world/invariants/overrun.h"
+#include "test/world/tenant.h"
+#include "test/world/world.h"
 
 namespace hostile_tenant_test {
 
 using namespace muster;
-using namespace muster::simulation;
+using namespace muster::world;
 using namespace muster::test;
 using namespace std::chrono_literals;
 using nlohmann::json;

@@ -4,15 +4,15 @@
 
 #include "api/codec/json.h"
 #include "api/meta/constants.h"
-#include "simulation/world.h"
 #include "test/simulation/manifests.h"
 #include "test/simulation/require_done.h"
 #include "test/support/soak.h"
+#include "test/world/world.h"
 
 namespace jobset_life_test {
 
 using namespace muster;
-using namespace muster::simulation;
+using namespace muster::world;
 using namespace std::chrono_literals;
 using muster::test::pod_template;
 using nlohmann::json;

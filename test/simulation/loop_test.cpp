@@ -4,9 +4,9 @@
 
 #include <string>
 
-#include "simulation/world.h"
 #include "test/simulation/gangs.h"
 #include "test/simulation/queues.h"
+#include "test/world/world.h"
 
 namespace loop_test {
 
@@ -14,7 +14,7 @@ using namespace muster;
 using namespace muster::test;
 using namespace std::chrono_literals;
 using nlohmann::json;
-using simulation::World;
+using world::World;
 
 namespace {
 

@@ -8,7 +8,7 @@
 namespace object_rules_test {
 
 using namespace muster;
-using namespace muster::simulation;
+using namespace muster::world;
 using muster::test::ApiServerFixture;
 using muster::test::job_key;
 using muster::test::job_of;

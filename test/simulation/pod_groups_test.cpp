@@ -8,14 +8,14 @@
 
 #include "api/codec/json.h"
 #include "api/kinds/serving_types.h"
-#include "simulation/world.h"
 #include "test/simulation/queues.h"
 #include "test/support/soak.h"
+#include "test/world/world.h"
 
 namespace pod_groups_test {
 
 using namespace muster;
-using namespace muster::simulation;
+using namespace muster::world;
 using namespace muster::test;
 using namespace std::chrono_literals;
 using nlohmann::json;

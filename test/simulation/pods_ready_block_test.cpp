@@ -12,7 +12,7 @@
 namespace pods_ready_block_test {
 
 using namespace muster;
-using namespace muster::simulation;
+using namespace muster::world;
 using namespace muster::test;
 using namespace std::chrono_literals;
 

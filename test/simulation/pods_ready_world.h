@@ -11,14 +11,14 @@
 #include <vector>
 
 #include "api/codec/json.h"
-#include "simulation/world.h"
 #include "test/simulation/manifests.h"
 #include "test/simulation/queues.h"
 #include "test/simulation/require_done.h"
+#include "test/world/world.h"
 
 namespace muster::test {
 
-using namespace muster::simulation;
+using namespace muster::world;
 
 // What the Workloads of a run went through, in order, by the name of their job.
 struct PodsReadyHistory {

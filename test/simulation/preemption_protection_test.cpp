@@ -3,16 +3,16 @@
 #include <doctest/doctest.h>
 
 #include "api/codec/json.h"
-#include "simulation/world.h"
 #include "test/simulation/manifests.h"
 #include "test/simulation/queues.h"
 #include "test/simulation/require_done.h"
 #include "test/support/soak.h"
+#include "test/world/world.h"
 
 namespace preemption_protection_test {
 
 using namespace muster;
-using namespace muster::simulation;
+using namespace muster::world;
 using namespace muster::test;
 using namespace std::chrono_literals;
 using nlohmann::json;

@@ -14,7 +14,7 @@
 #include "engine/recording/recorded_state.h"
 #include "engine/recording/redaction.h"
 #include "engine/recording/replay.h"
-#include "simulation/world.h"
+#include "test/world/world.h"
 
 namespace muster::test {
 
@@ -70,11 +70,11 @@ class RunRecorder final : public engine::LoopObserver {
 class RecordedRuns {
  public:
   explicit RecordedRuns(uint64_t snapshot_at = 0) {
-    simulation::World::observer_maker() = [this, snapshot_at](const engine::EngineSettings& settings) {
+    world::World::observer_maker() = [this, snapshot_at](const engine::EngineSettings& settings) {
       return std::make_unique<RunRecorder>(settings, runs_, snapshot_at);
     };
   }
-  ~RecordedRuns() { simulation::World::observer_maker() = nullptr; }
+  ~RecordedRuns() { world::World::observer_maker() = nullptr; }
 
   const std::vector<std::shared_ptr<RecordedRun>>& runs() const { return runs_; }
   uint64_t bytes() const {

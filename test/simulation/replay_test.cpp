@@ -13,8 +13,8 @@ using namespace muster;
 using namespace muster::test;
 using namespace std::chrono_literals;
 using nlohmann::json;
-using simulation::Faults;
-using simulation::World;
+using world::Faults;
+using world::World;
 
 namespace {
 

@@ -3,12 +3,12 @@
 
 #include <doctest/doctest.h>
 
-#include "simulation/api_server.h"
+#include "test/world/api_server.h"
 
-namespace muster::simulation {
+namespace muster::world {
 
 inline void require_done(const Answer& answer) {
   REQUIRE_MESSAGE(answer.done(), answer.message);
 }
 
-}  // namespace muster::simulation
+}  // namespace muster::world

@@ -4,7 +4,7 @@
 namespace resized_jobset_test {
 
 using namespace muster;
-using namespace muster::simulation;
+using namespace muster::world;
 using namespace muster::test;
 using namespace std::chrono_literals;
 using nlohmann::json;

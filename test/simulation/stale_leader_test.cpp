@@ -1,9 +1,9 @@
 // A replica whose watches are broken becomes the leader: it must not decide on what it saw before.
 #include <doctest/doctest.h>
 
-#include "simulation/world.h"
 #include "test/simulation/gangs.h"
 #include "test/simulation/queues.h"
+#include "test/world/world.h"
 
 namespace stale_leader_test {
 
@@ -11,7 +11,7 @@ using namespace muster;
 using namespace muster::test;
 using namespace std::chrono_literals;
 using nlohmann::json;
-using simulation::World;
+using world::World;
 
 namespace {
 
@@ -24,7 +24,7 @@ void begin(World& world) {
 
 json long_job(const std::string& name) {
   json job = queued_job(1, name);
-  job["spec"]["template"]["metadata"]["annotations"] = {{simulation::kRunSeconds, "600"}};
+  job["spec"]["template"]["metadata"]["annotations"] = {{world::kRunSeconds, "600"}};
   return job;
 }
 

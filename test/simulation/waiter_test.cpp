@@ -9,7 +9,7 @@
 namespace waiter_test {
 
 using namespace muster;
-using namespace muster::simulation;
+using namespace muster::world;
 using muster::test::Cluster;
 using muster::test::job_key;
 using muster::test::job_of;

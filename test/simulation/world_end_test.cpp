@@ -1,11 +1,11 @@
 // What holds in every state of every world is asked at its end, whatever its test is about.
 #include <doctest/doctest.h>
 
-#include "simulation/world.h"
+#include "test/world/world.h"
 
 namespace world_end_test {
 
-using muster::simulation::World;
+using muster::world::World;
 
 namespace {
 

@@ -1,6 +1,6 @@
 // The harness itself, and a plain gang on it: what runs, what fails, and what the
 // invariants notice.
-#include "simulation/world.h"
+#include "test/world/world.h"
 
 #include <doctest/doctest.h>
 
@@ -13,7 +13,7 @@
 namespace world_test {
 
 using namespace muster;
-using namespace muster::simulation;
+using namespace muster::world;
 using muster::test::gang_of;
 using muster::test::job_key;
 using muster::test::job_of;

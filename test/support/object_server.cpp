@@ -5,7 +5,7 @@
 
 #include "api/codec/json.h"
 #include "api/meta/time.h"
-#include "simulation/object_rules.h"
+#include "test/world/object_rules.h"
 
 namespace muster::test {
 namespace {
@@ -23,9 +23,9 @@ bool holds_list(const json& value) {
 
 }  // namespace
 
-ObjectServer::ObjectServer(simulation::ApiServerOptions options)
-    : timeline_(std::make_unique<simulation::Timeline>(TimePoint(std::chrono::seconds(1'767'268'800)))),
-      server_(std::make_unique<simulation::ApiServer>(*timeline_, options)) {
+ObjectServer::ObjectServer(world::ApiServerOptions options)
+    : timeline_(std::make_unique<world::Timeline>(TimePoint(std::chrono::seconds(1'767'268'800)))),
+      server_(std::make_unique<world::ApiServer>(*timeline_, options)) {
   store(kNamespaces, {{"metadata", {{"name", kNs}}}});
 }
 ObjectServer::~ObjectServer() = default;
@@ -40,7 +40,7 @@ ObjectKey ObjectServer::key(const ResourceType& type, const std::string& name) {
 }
 
 json ObjectServer::get(const ResourceType& type, const std::string& name) const {
-  const simulation::ObjectPtr object = server_->get(key(type, name));
+  const world::ObjectPtr object = server_->get(key(type, name));
   return object == nullptr ? json() : *object;
 }
 
@@ -59,7 +59,7 @@ std::string ObjectServer::condition_of(const ResourceType& type, const std::stri
 
 json ObjectServer::list(const ResourceType& type) const {
   json all = json::array();
-  for (const simulation::ObjectPtr& object : server_->list(type)) {
+  for (const world::ObjectPtr& object : server_->list(type)) {
     if (!type.namespaced || string_at(*object, {"metadata", "namespace"}) == kNs) all.push_back(*object);
   }
   return all;
@@ -71,16 +71,16 @@ Texts ObjectServer::names(const ResourceType& type) const {
   return names;
 }
 
-simulation::ObjectPtr ObjectServer::store(const ResourceType& type, json object) {
+world::ObjectPtr ObjectServer::store(const ResourceType& type, json object) {
   json& metadata = object["metadata"];
   object["apiVersion"] = type.api_version;
   object["kind"] = type.kind;
   if (type.namespaced && !metadata.contains("namespace")) metadata["namespace"] = kNs;
   if (!metadata.contains("uid")) metadata["uid"] = metadata["name"].get<std::string>() + "-uid";
   if (!metadata.contains("creationTimestamp")) metadata["creationTimestamp"] = stamp();
-  const simulation::ObjectPtr before = server_->get(simulation::key_of(type, object));
+  const world::ObjectPtr before = server_->get(world::key_of(type, object));
   const json known = before == nullptr ? json() : (*before)["metadata"].value("generation", json(0));
-  if (simulation::has_generation(type) && (!metadata.contains("generation") || metadata["generation"] == known)) {
+  if (world::has_generation(type) && (!metadata.contains("generation") || metadata["generation"] == known)) {
     const bool same = before != nullptr && without_metadata_and_status(*before) == without_metadata_and_status(object);
     metadata["generation"] = before == nullptr ? json(1) : json(known.get<int64_t>() + (same ? 0 : 1));
   }
@@ -113,7 +113,7 @@ void ObjectServer::patch(const ResourceType& type, const std::string& name, cons
 
 void ObjectServer::remove(const ResourceType& type, const std::string& name) {
   json last = get(type, name);
-  const simulation::Answer answer = server_->remove(key(type, name));
+  const world::Answer answer = server_->remove(key(type, name));
   REQUIRE_MESSAGE(answer.done(), answer.message);
   if (answer.object != nullptr && !get(type, name).is_null()) return shown(type, *answer.object);
   last["metadata"]["resourceVersion"] = std::to_string(server_->version());
@@ -121,17 +121,17 @@ void ObjectServer::remove(const ResourceType& type, const std::string& name) {
 }
 
 void ObjectServer::vanish(const ResourceType& type, const std::string& name) {
-  const simulation::ObjectPtr last = server_->erase(key(type, name));
+  const world::ObjectPtr last = server_->erase(key(type, name));
   REQUIRE_MESSAGE(last != nullptr, to_text(key(type, name)));
   gone(type, *last);
 }
 
-simulation::Answer ObjectServer::carry_out(const reconcilers::Write& write) {
+world::Answer ObjectServer::carry_out(const reconcilers::Write& write) {
   const std::string what = text(write);
   INFO(what);
   check_form(write);
   const uint64_t version = server_->version();
-  const simulation::Answer answer = server_->carry_out(write);
+  const world::Answer answer = server_->carry_out(write);
   const bool asks = write.verb == reconcilers::Verb::kFindPods;
   CHECK_MESSAGE((asks || !answer.done() || server_->version() != version), "a write that changes nothing: ", what);
   return answer;

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "reconcilers/command.h"
-#include "simulation/api_server.h"
+#include "test/world/api_server.h"
 
 namespace muster::test {
 
@@ -27,7 +27,7 @@ class ObjectServer {
  public:
   using Edit = std::function<void(json&)>;
 
-  explicit ObjectServer(simulation::ApiServerOptions options = {});
+  explicit ObjectServer(world::ApiServerOptions options = {});
   virtual ~ObjectServer();
   ObjectServer(ObjectServer&&) noexcept;
 
@@ -60,7 +60,7 @@ class ObjectServer {
   // It is gone, whatever finalizers it had.
   void vanish(const ResourceType& type, const std::string& name);
 
-  simulation::Answer carry_out(const reconcilers::Write& write);
+  world::Answer carry_out(const reconcilers::Write& write);
   uint64_t version() const { return server_->version(); }
   // "create jobs/x", "patch jobs/x", "status jobsets/x", "delete jobs/x", "find pods/<selector>".
   static std::string text(const reconcilers::Write& write);
@@ -75,11 +75,11 @@ class ObjectServer {
   const ResourceType* patched_unversioned = nullptr;
 
  private:
-  simulation::ObjectPtr store(const ResourceType& type, json object);
+  world::ObjectPtr store(const ResourceType& type, json object);
   void check_form(const reconcilers::Write& write) const;
 
-  std::unique_ptr<simulation::Timeline> timeline_;
-  std::unique_ptr<simulation::ApiServer> server_;
+  std::unique_ptr<world::Timeline> timeline_;
+  std::unique_ptr<world::ApiServer> server_;
 };
 
 }  // namespace muster::test

@@ -5,7 +5,7 @@
 
 namespace muster::test {
 
-ReconciledCluster::ReconciledCluster(Reconcilers given, ReconcilerSettings its, simulation::ApiServerOptions options)
+ReconciledCluster::ReconciledCluster(Reconcilers given, ReconcilerSettings its, world::ApiServerOptions options)
     : ObjectServer(options),
       reconcilers(std::move(given)),
       settings(std::move(its)),
@@ -47,7 +47,7 @@ reconcilers::Plan ReconciledCluster::reconcile(const ObjectKey& key) const {
 }
 
 void ReconciledCluster::apply(const reconcilers::Write& write) {
-  const simulation::Answer answer = carry_out(write);
+  const world::Answer answer = carry_out(write);
   const bool taken =
       answer.outcome == reconcilers::WriteOutcome::kAlreadyExists || write.verb == reconcilers::Verb::kFindPods;
   CHECK_MESSAGE((answer.done() || taken), text(write), ": ", answer.message);
@@ -58,10 +58,10 @@ void ReconciledCluster::apply(const reconcilers::Plan& plan) {
   for (const reconcilers::Write& write : plan.writes) apply(write);
 }
 
-simulation::Answer ReconciledCluster::carry_out(const reconcilers::Write& write) {
+world::Answer ReconciledCluster::carry_out(const reconcilers::Write& write) {
   const ResourceType& type = *write.target.type;
   ++writes[std::string(type.plural) + (write.verb == reconcilers::Verb::kPatchStatus ? "/status" : "")];
-  simulation::Answer answer = ObjectServer::carry_out(write);
+  world::Answer answer = ObjectServer::carry_out(write);
   if (answer.outcome == reconcilers::WriteOutcome::kAlreadyExists &&
       state.find(type, write.target.ns, write.target.name) == nullptr)
     state.note_taken(write.target, now().monotonic + std::chrono::seconds(30));

@@ -17,7 +17,7 @@ class ReconciledCluster : public ObjectServer {
  public:
   using Reconcilers = std::vector<const reconcilers::Reconciler*>;
 
-  explicit ReconciledCluster(Reconcilers given, ReconcilerSettings its = {}, simulation::ApiServerOptions options = {});
+  explicit ReconciledCluster(Reconcilers given, ReconcilerSettings its = {}, world::ApiServerOptions options = {});
 
   Reconcilers reconcilers;
   ReconcilerSettings settings;
@@ -34,7 +34,7 @@ class ReconciledCluster : public ObjectServer {
   // The API server takes it, unless another object has the name.
   void apply(const reconcilers::Write& write);
   void apply(const reconcilers::Plan& plan);
-  simulation::Answer carry_out(const reconcilers::Write& write);
+  world::Answer carry_out(const reconcilers::Write& write);
   // The next plan for the key, carried out; and its writes.
   reconcilers::Plan carried_out(const ObjectKey& key);
   Texts step(const ObjectKey& key) { return texts(carried_out(key)); }

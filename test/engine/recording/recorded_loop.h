@@ -71,7 +71,7 @@ class RecordedLoop : public ObjectServer {
   // Carries out what was asked for.
   void answer() {
     for (const engine::Command& command : std::exchange(asked, {})) {
-      const simulation::Answer answer = carry_out(command.write);
+      const world::Answer answer = carry_out(command.write);
       REQUIRE_MESSAGE(answer.done(), answer.message);
       pass(std::chrono::milliseconds(7));
       core_->apply(engine::answer_of_done(command, *answer.object, &observer_).finished, now());

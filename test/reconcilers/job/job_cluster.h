@@ -12,7 +12,7 @@ namespace muster::test {
 
 class JobCluster : public ReconciledCluster {
  public:
-  explicit JobCluster(ReconcilerSettings given = {}, simulation::ApiServerOptions options = {})
+  explicit JobCluster(ReconcilerSettings given = {}, world::ApiServerOptions options = {})
       : ReconciledCluster({&reconcilers::job_workload_reconciler}, std::move(given), options) {}
 
   // As the Job controller does it: the Job has no pods any more.

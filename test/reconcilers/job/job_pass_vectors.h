@@ -18,7 +18,7 @@ namespace muster::test {
 using nlohmann::json;
 
 // The recordings come from fake clients, which validate nothing.
-inline const simulation::ApiServerOptions kRecordedServer{.validates = false};
+inline const world::ApiServerOptions kRecordedServer{.validates = false};
 
 // What the typed API of the originals leaves out or adds as it prints: empty objects,
 // counts of zero, and "restarts" of JobSets.

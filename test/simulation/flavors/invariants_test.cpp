@@ -1,6 +1,6 @@
 // The invariants of flavor fallback notice what must not happen: each is broken on purpose, with an
 // API server and no muster.
-#include "simulation/invariants/flavor_invariants.h"
+#include "test/world/invariants/flavor_invariants.h"
 
 #include <doctest/doctest.h>
 
@@ -10,7 +10,7 @@
 namespace flavor_invariants_test {
 
 using namespace muster;
-using namespace muster::simulation;
+using namespace muster::world;
 using namespace muster::test;
 using nlohmann::json;
 using std::chrono::seconds;

@@ -6,15 +6,15 @@
 #include <algorithm>
 #include <set>
 #include "api/codec/json.h"
-#include "simulation/world.h"
 #include "test/simulation/manifests.h"
 #include "test/simulation/queues.h"
 #include "test/simulation/require_done.h"
 #include "test/support/soak.h"
+#include "test/world/world.h"
 
 namespace muster::test {
 
-using namespace muster::simulation;
+using namespace muster::world;
 using namespace std::chrono_literals;
 using nlohmann::json;
 

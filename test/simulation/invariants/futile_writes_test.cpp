@@ -1,17 +1,17 @@
 // Whether the invariant would notice writes that come to nothing.
-#include "simulation/invariants/futile_writes.h"
+#include "test/world/invariants/futile_writes.h"
 
 #include <doctest/doctest.h>
 
 #include <string>
 #include <vector>
 
-#include "simulation/timeline.h"
+#include "test/world/timeline.h"
 
 namespace futile_writes_test {
 
 using namespace muster;
-using namespace muster::simulation;
+using namespace muster::world;
 using namespace std::chrono_literals;
 using nlohmann::json;
 

@@ -1,6 +1,6 @@
 // The invariant about pending Workloads with an untried flavor notices what must not happen: each case has an API
 // server and no muster.
-#include "simulation/invariants/idle_flavors.h"
+#include "test/world/invariants/idle_flavors.h"
 
 #include <doctest/doctest.h>
 
@@ -9,7 +9,7 @@
 namespace idle_flavors_test {
 
 using namespace muster;
-using namespace muster::simulation;
+using namespace muster::world;
 using namespace muster::test;
 using namespace std::chrono_literals;
 using nlohmann::json;

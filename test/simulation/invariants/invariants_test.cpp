@@ -1,6 +1,6 @@
 // The invariants notice what must not happen: each is broken on purpose, with an API
 // server and no muster.
-#include "simulation/invariants/invariants.h"
+#include "test/world/invariants/invariants.h"
 
 #include <doctest/doctest.h>
 
@@ -10,7 +10,7 @@
 namespace invariants_test {
 
 using namespace muster;
-using namespace muster::simulation;
+using namespace muster::world;
 using muster::test::job_key;
 using muster::test::job_of;
 using nlohmann::json;

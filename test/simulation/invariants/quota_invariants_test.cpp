@@ -1,6 +1,6 @@
 // The invariants of quota notice what must not happen: each is broken on purpose, with an
 // API server and no muster.
-#include "simulation/invariants/quota_invariants.h"
+#include "test/world/invariants/quota_invariants.h"
 
 #include <doctest/doctest.h>
 
@@ -11,7 +11,7 @@
 namespace quota_invariants_test {
 
 using namespace muster;
-using namespace muster::simulation;
+using namespace muster::world;
 using namespace muster::test;
 using nlohmann::json;
 using std::chrono::seconds;
