@@ -13,6 +13,7 @@
 
 #include "api/flavor_fallback.h"
 #include "api/meta/object_meta.h"
+#include "api/object_pointers.h"
 #include "api/pod_spec.h"
 #include "api/preemption_protection.h"
 
@@ -109,7 +110,6 @@ struct ClusterQueue {
   std::vector<std::string> unsupported;
   QueueStatus status;
 };
-using ClusterQueuePtr = std::shared_ptr<const ClusterQueue>;
 // All of its groups, in the order in which they are tried.
 std::vector<std::string> flavors_of(const ClusterQueue& queue);
 
@@ -120,7 +120,6 @@ struct LocalQueue {
   bool has_share = false;  // spec.fairSharing, which muster does not act on
   QueueStatus status;
 };
-using LocalQueuePtr = std::shared_ptr<const LocalQueue>;
 
 struct Cohort {
   ObjectMeta meta;
@@ -129,7 +128,6 @@ struct Cohort {
   std::optional<Quantity> fair_weight;
   std::optional<int64_t> weighted_share{};  // of its status
 };
-using CohortPtr = std::shared_ptr<const Cohort>;
 
 struct ResourceFlavor {
   ObjectMeta meta;
@@ -138,7 +136,6 @@ struct ResourceFlavor {
   std::vector<Toleration> tolerations;  // given to the pods
   std::string topology;                 // spec.topologyName, which muster does not act on
 };
-using ResourceFlavorPtr = std::shared_ptr<const ResourceFlavor>;
 
 struct AdmissionCheck {
   ObjectMeta meta;
@@ -150,7 +147,6 @@ struct AdmissionCheck {
   // By its condition, which a controller that is gone may have left behind.
   bool active() const;
 };
-using AdmissionCheckPtr = std::shared_ptr<const AdmissionCheck>;
 
 // A WorkloadPriorityClass, or a PriorityClass of scheduling.k8s.io.
 struct PriorityClass {
@@ -160,7 +156,6 @@ struct PriorityClass {
   bool global_default = false;        // of PriorityClasses only
   PreemptionProtection protection{};  // of its annotations; of WorkloadPriorityClasses only
 };
-using PriorityClassPtr = std::shared_ptr<const PriorityClass>;
 
 ClusterQueuePtr read_cluster_queue(const nlohmann::json& object);
 LocalQueuePtr read_local_queue(const nlohmann::json& object);

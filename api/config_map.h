@@ -6,6 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "api/meta/object_meta.h"
+#include "api/object_pointers.h"
 
 namespace muster {
 
@@ -13,13 +14,11 @@ struct ConfigMap {
   ObjectMeta meta;
   Labels data;
 };
-using ConfigMapPtr = std::shared_ptr<const ConfigMap>;
 ConfigMapPtr read_config_map(const nlohmann::json& object);
 
 struct Service {
   ObjectMeta meta;
 };
-using ServicePtr = std::shared_ptr<const Service>;
 ServicePtr read_service(const nlohmann::json& object);
 
 }  // namespace muster

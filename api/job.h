@@ -9,6 +9,7 @@
 #include <string>
 
 #include "api/meta/object_meta.h"
+#include "api/object_pointers.h"
 #include "api/pod_spec.h"
 
 namespace muster {
@@ -69,7 +70,6 @@ struct Job {
   // negative. A work queue's (no completions) are its parallelism. 0 when finished.
   int32_t pods_expected() const;
 };
-using JobPtr = std::shared_ptr<const Job>;
 
 JobPtr read_job(const nlohmann::json& object);
 

@@ -12,6 +12,7 @@
 
 #include "api/job.h"
 #include "api/meta/object_meta.h"
+#include "api/object_pointers.h"
 #include "base/shared_text.h"
 
 namespace muster {
@@ -150,7 +151,6 @@ struct JobSet {
  private:
   bool ended_by(std::string_view type) const { return condition_is_true(status.conditions, type); }
 };
-using JobSetPtr = std::shared_ptr<const JobSet>;
 
 JobSetPtr read_jobset(const nlohmann::json& object);
 // The status as the API server stores it. What is not set is left out.

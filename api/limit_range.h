@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "api/meta/object_meta.h"
+#include "api/object_pointers.h"
 #include "api/pod_spec.h"
 
 namespace muster {
@@ -24,13 +25,11 @@ struct LimitRange {
   ObjectMeta meta;
   std::vector<LimitRangeItem> items;
 };
-using LimitRangePtr = std::shared_ptr<const LimitRange>;
 
 struct RuntimeClass {
   ObjectMeta meta;
   ResourceList pod_overhead;  // overhead.podFixed
 };
-using RuntimeClassPtr = std::shared_ptr<const RuntimeClass>;
 
 LimitRangePtr read_limit_range(const nlohmann::json& object);
 RuntimeClassPtr read_runtime_class(const nlohmann::json& object);

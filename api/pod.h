@@ -7,6 +7,7 @@
 #include <string>
 
 #include "api/meta/object_meta.h"
+#include "api/object_pointers.h"
 #include "api/pods/pod_phase.h"
 
 namespace muster {
@@ -38,7 +39,6 @@ struct Pod {
   // Neither ended nor being deleted: counts for a gang.
   bool live() const { return !meta.deleting && !is_final_phase(phase); }
 };
-using PodPtr = std::shared_ptr<const Pod>;
 
 PodPtr read_pod(const nlohmann::json& object);
 

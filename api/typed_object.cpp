@@ -4,7 +4,17 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "api/cluster_queue.h"
+#include "api/config_map.h"
+#include "api/job.h"
+#include "api/jobset.h"
+#include "api/kinds/described_job.h"
 #include "api/kinds/serving_types.h"
+#include "api/limit_range.h"
+#include "api/pod.h"
+#include "api/pods/in_place_pod.h"
+#include "api/pods/queued_pod.h"
+#include "api/workload.h"
 #include "base/overloaded.h"
 
 namespace muster {

@@ -8,19 +8,10 @@
 #include <string_view>
 #include <variant>
 
-#include "api/cluster_queue.h"
-#include "api/config_map.h"
-#include "api/job.h"
-#include "api/jobset.h"
-#include "api/kinds/described_job.h"
-#include "api/limit_range.h"
 #include "api/meta/object_event.h"
 #include "api/meta/object_meta.h"
 #include "api/meta/resource_type.h"
-#include "api/pod.h"
-#include "api/pods/in_place_pod.h"
-#include "api/pods/queued_pod.h"
-#include "api/workload.h"
+#include "api/object_pointers.h"
 
 namespace muster {
 

@@ -15,6 +15,7 @@
 
 #include "api/flavor_fallback.h"
 #include "api/meta/object_meta.h"
+#include "api/object_pointers.h"
 #include "api/pod_spec.h"
 #include "api/workload_conditions.h"
 
@@ -142,7 +143,6 @@ struct Workload {
   // Of a group of pods, which has no controller.
   bool of_pod_group() const { return !group_owners_text.empty(); }
 };
-using WorkloadPtr = std::shared_ptr<const Workload>;
 
 WorkloadPtr read_workload(const nlohmann::json& object);
 // The parts of a status as the API server stores them, for merge patches: what is empty

@@ -7,6 +7,8 @@
 #include "api/watched_kinds.h"
 #include "base/overloaded.h"
 #include "jobs/kept/kept_object.h"
+#include "scheduler/eligibility.h"
+#include "scheduler/scheduler.h"
 #include "state/metrics/measurements.h"
 
 namespace muster::engine {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "api/watched_kinds.h"
+#include "api/workload.h"
 #include "engine/engine.h"
 #include "jobs/job_kind.h"
 

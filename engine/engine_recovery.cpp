@@ -4,6 +4,7 @@
 
 #include "api/meta/constants.h"
 #include "engine/engine.h"
+#include "scheduler/scheduler.h"
 
 namespace muster::engine {
 namespace {

@@ -2,6 +2,7 @@
 
 #include "api/kinds/kind_description.h"
 #include "api/watched_kinds.h"
+#include "api/workload.h"
 
 namespace muster::engine {
 namespace {

@@ -11,6 +11,7 @@
 #include "reconcilers/job/job_workload_context.h"
 #include "reconcilers/reconciler.h"
 #include "reconcilers/step.h"
+#include "scheduler/eligibility.h"
 #include "scheduler/views/explanation.h"
 
 namespace muster::explain {

@@ -4,6 +4,7 @@
 #include "explain/explain_context.h"
 #include "reconcilers/workload/flavor_clock.h"
 #include "reconcilers/workload/flavor_fallback.h"
+#include "scheduler/scheduler.h"
 #include "scheduler/views/flavor_options.h"
 
 namespace muster::explain {

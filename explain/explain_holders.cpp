@@ -2,6 +2,7 @@
 #include "api/requests.h"
 #include "base/ascii.h"
 #include "explain/explain_context.h"
+#include "scheduler/scheduler.h"
 #include "scheduler/views/quota_holders.h"
 
 namespace muster::explain {

@@ -1,5 +1,6 @@
 // The place of a pending Workload among the others, term by term.
 #include "explain/explain_context.h"
+#include "scheduler/scheduler.h"
 #include "scheduler/views/order.h"
 
 namespace muster::explain {

@@ -11,6 +11,7 @@
 #include "reconcilers/queues/cluster_queue.h"
 #include "reconcilers/workload/workload_queues.h"
 #include "scheduler/eligibility.h"
+#include "scheduler/scheduler.h"
 #include "scheduler/views/explanation.h"
 
 namespace muster::explain {

@@ -5,6 +5,7 @@
 #include "api/workload_conditions.h"
 #include "explain/explain_context.h"
 #include "explain/history/workload_moments.h"
+#include "scheduler/decision.h"
 
 namespace muster::explain {
 namespace {

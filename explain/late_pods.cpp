@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/job.h"
+#include "api/jobset.h"
 #include "api/meta/constants.h"
+#include "api/workload.h"
 
 namespace muster::explain {
 namespace {

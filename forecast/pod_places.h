@@ -15,6 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "api/cluster_queue.h"
 #include "api/workload.h"
 #include "forecast/history.h"
 #include "forecast/node_room.h"

@@ -6,6 +6,7 @@
 #include "api/meta/constants.h"
 #include "forecast/runner.h"
 #include "reconcilers/workload/admission.h"
+#include "scheduler/scheduler.h"
 #include "scheduler/views/explanation.h"
 #include "scheduler/views/listing.h"
 

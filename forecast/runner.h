@@ -12,6 +12,7 @@
 #include "forecast/run.h"
 #include "forecast/timetable.h"
 #include "reconcilers/reconciler.h"
+#include "scheduler/eligibility.h"
 
 namespace muster::forecast {
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "api/cluster_queue.h"
+#include "api/workload.h"
+
 namespace muster::forecast {
 
 bool carries_labels_of(const NodeGroup& nodes, const ResourceFlavor& flavor) {

@@ -3,6 +3,7 @@
 
 #include "api/kinds/serving_types.h"
 #include "api/meta/names.h"
+#include "api/workload.h"
 #include "forecast/scenario_build.h"
 #include "jobs/serving/serving_set.h"
 

@@ -1,6 +1,8 @@
 // Workloads of a cluster, and jobs of every kind.
 #include "api/kinds/serving_types.h"
 #include "api/meta/constants.h"
+#include "api/pods/queued_pod.h"
+#include "api/workload.h"
 #include "forecast/scenario_build.h"
 #include "jobs/prebuilt_workload.h"
 

@@ -4,9 +4,11 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "api/cluster_queue.h"
 #include "api/meta/constants.h"
 #include "api/pods/pod_phase.h"
 #include "api/pods/pod_requests.h"
+#include "api/workload.h"
 #include "forecast/scenario_build.h"
 
 namespace muster::forecast {

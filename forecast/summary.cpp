@@ -5,7 +5,9 @@
 #include <set>
 #include <tuple>
 
+#include "api/cluster_queue.h"
 #include "api/requests.h"
+#include "api/workload.h"
 #include "api/workload_conditions.h"
 
 namespace muster::forecast {

@@ -3,6 +3,7 @@
 #include <deque>
 #include <nlohmann/json.hpp>
 
+#include "api/config/rule_settings.h"
 #include "jobs/described/described_kind.h"
 
 namespace muster::jobs {
@@ -16,6 +17,10 @@ std::span<const JobKind* const> job_kinds() {
   const auto described = described_kinds();
   while (made.size() < described.size()) kinds.push_back(&made.emplace_back(*described[made.size()]));
   return kinds;
+}
+
+bool JobKind::is_enabled(const RuleSettings& settings) const {
+  return settings.frameworks.contains(framework);
 }
 
 std::string JobKind::pod_selector(const TypedObject& job) const {

@@ -14,19 +14,21 @@
 #include <string_view>
 #include <vector>
 
-#include "api/config/rule_settings.h"
 #include "api/kinds/kind_hook.h"
 #include "api/kinds/value_path.h"
 #include "api/meta/field_error.h"
 #include "api/meta/owner_reference.h"
 #include "api/meta/resource_type.h"
 #include "api/typed_object.h"
-#include "api/workload.h"
 #include "base/result.h"
 #include "jobs/pod_set_info.h"
 
 namespace muster {
 class ClusterView;
+struct OwnedKind;
+struct PodSet;
+struct ReclaimablePod;
+struct RuleSettings;
 }  // namespace muster
 
 namespace muster::jobs {
@@ -75,7 +77,7 @@ class JobKind {
   // Whether muster watches objects of this kind: described kinds only where their integration is enabled. muster knows
   // nothing about a kind that is not watched, so it is treated as an unknown kind.
   bool is_watched(const RuleSettings& settings) const { return always_watched_ || is_enabled(settings); }
-  bool is_enabled(const RuleSettings& settings) const { return settings.frameworks.contains(framework); }
+  bool is_enabled(const RuleSettings& settings) const;
 
   // Whether a configuration may enable it.
   virtual bool is_offered() const { return true; }

@@ -3,8 +3,11 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "api/cluster_queue.h"
 #include "api/codec/json.h"
+#include "api/jobset.h"
 #include "api/meta/quantity.h"
+#include "api/workload.h"
 
 namespace muster::mutators {
 namespace {

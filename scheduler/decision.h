@@ -3,12 +3,12 @@
 #pragma once
 
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "api/workload.h"
+#include "scheduler/decision_fwd.h"
 #include "scheduler/outcome.h"
-#include "scheduler/preemption/preemption.h"
+#include "scheduler/preemption/preemption_reason.h"
 
 namespace muster::scheduler {
 
@@ -48,7 +48,5 @@ struct Pending {
   bool changed = true;    // outcome, reason or place differ from the last evaluation
   bool evaluated = true;  // false: another Workload of its shape was, with the same result
 };
-
-using Decision = std::variant<Admitted, Preempted, AwaitedVictim, Pending>;
 
 }  // namespace muster::scheduler

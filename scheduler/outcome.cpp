@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/requests.h"
+#include "api/workload.h"
 
 namespace muster::scheduler {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "api/meta/time.h"
-#include "api/workload.h"
+#include "api/object_pointers.h"
 #include "base/clock.h"
 #include "scheduler/quota/names.h"
 

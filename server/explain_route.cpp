@@ -4,7 +4,10 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "api/cluster_queue.h"
+#include "api/jobset.h"
 #include "api/meta/names.h"
+#include "api/workload.h"
 #include "base/mutex.h"
 #include "jobs/naming/named_kind.h"
 #include "server/reader_answers.h"

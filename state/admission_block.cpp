@@ -1,5 +1,6 @@
 #include "state/admission_block.h"
 
+#include "api/workload.h"
 #include "api/workload_conditions.h"
 
 namespace muster::state {

@@ -4,10 +4,18 @@
 #include <iterator>
 #include <set>
 
+#include "api/cluster_queue.h"
+#include "api/job.h"
+#include "api/jobset.h"
 #include "api/kinds/kind_description.h"
 #include "api/kinds/serving_types.h"
+#include "api/limit_range.h"
 #include "api/meta/constants.h"
+#include "api/pod.h"
+#include "api/pods/in_place_pod.h"
+#include "api/pods/queued_pod.h"
 #include "api/texts/workload_texts.h"
+#include "api/workload.h"
 #include "base/overloaded.h"
 #include "jobs/job_kind.h"
 

@@ -1,5 +1,14 @@
 // Lookups in the state: one object by its name, or all objects of an index entry.
+#include "api/cluster_queue.h"
+#include "api/config_map.h"
+#include "api/job.h"
+#include "api/jobset.h"
+#include "api/kinds/described_job.h"
 #include "api/kinds/serving_types.h"
+#include "api/limit_range.h"
+#include "api/pods/in_place_pod.h"
+#include "api/pods/queued_pod.h"
+#include "api/workload.h"
 #include "state/cluster_state.h"
 #include "state/typed_pointer.h"
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "api/cluster_queue.h"
+
 namespace muster::state {
 
 CohortsAbove cohorts_above(const ClusterQueue& queue, const ClusterState& state) {

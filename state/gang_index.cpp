@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "api/job.h"
 #include "api/meta/constants.h"
+#include "api/pod.h"
 #include "base/whole_number.h"
 #include "jobs/group_scheduling.h"
 #include "jobs/jobset/jobset_fields.h"
@@ -79,6 +81,14 @@ std::pair<TimePoint, std::string> nudge_place_of(const Pod& pod) {
 }
 
 }  // namespace
+
+int32_t GangJob::expected() const {
+  return job == nullptr ? 0 : job->pods_expected();
+}
+
+bool GangJob::filled() const {
+  return job != nullptr && (expected() == 0 || (!job->suspended && started >= expected()));
+}
 
 std::optional<Nudge> read_nudge(std::string_view annotation) {
   const size_t first = annotation.find(' ');

@@ -19,8 +19,6 @@
 #include <utility>
 #include <vector>
 
-#include "api/job.h"
-#include "api/pod.h"
 #include "api/typed_object.h"
 
 namespace muster::state {
@@ -40,9 +38,9 @@ struct GangJob {
 
   bool empty() const { return job == nullptr && places.empty() && passed == 0 && refused == 0; }
 
-  int32_t expected() const { return job == nullptr ? 0 : job->pods_expected(); }
+  int32_t expected() const;
   // Everything that is still expected of this Job has started.
-  bool filled() const { return job != nullptr && (expected() == 0 || (!job->suspended && started >= expected())); }
+  bool filled() const;
 };
 
 struct GangRun {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/pod_spec.h"
 #include "jobs/kept/object_bytes.h"
 
 namespace muster::state {

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "api/object_pointers.h"
 #include "api/requests.h"
-#include "api/workload.h"
 
 namespace muster::state {
 

@@ -5,6 +5,7 @@
 #include "api/texts/unmet_requests.h"
 #include "base/overloaded.h"
 #include "scheduler/eligibility.h"
+#include "scheduler/scheduler.h"
 #include "state/cluster_state.h"
 #include "state/namespaced_name.h"
 #include "state/pod_requests.h"
@@ -106,8 +107,28 @@ std::vector<Requests> quota_requests_of(const Workload& workload, const ClusterS
   return demand_of(workload, state, settings).per_pod;
 }
 
+struct SchedulerDriver::Unpersisted {
+  PendingDecision decision;
+  MonotonicTime made{};  // an admission
+  bool sent = false;
+  MonotonicTime sent_at{};
+  // An admission that is being written was revoked: to be written once the other is.
+  std::optional<scheduler::Preempted> then{};
+};
+
 SchedulerDriver::SchedulerDriver(const QueueSettings& settings)
-    : settings_(settings), scheduler_(std::make_unique<scheduler::Scheduler>(scheduler_settings_of(settings))) {}
+    : settings_(settings),
+      scheduler_(std::make_unique<scheduler::Scheduler>(scheduler_settings_of(settings))),
+      decisions_(std::make_unique<std::map<std::string, Unpersisted, std::less<>>>()) {}
+
+SchedulerDriver::~SchedulerDriver() = default;
+SchedulerDriver::SchedulerDriver(SchedulerDriver&&) noexcept = default;
+SchedulerDriver& SchedulerDriver::operator=(SchedulerDriver&&) noexcept = default;
+
+void SchedulerDriver::follow(Now now) {
+  scheduler_->follow(now);
+  drop_void_refusals();
+}
 
 void SchedulerDriver::put(const TypedObject& object, const ClusterState& state, Now now) {
   std::visit(Overloaded{
@@ -140,7 +161,7 @@ void SchedulerDriver::remove(const TypedObject& object, const ClusterState& stat
   std::visit(Overloaded{
                  [&](const WorkloadPtr&) {
                    scheduler_->remove_workload(meta.ns, meta.name);
-                   decisions_.erase(path_of(meta));
+                   decisions_->erase(path_of(meta));
                    blocks_.erase(path_of(meta));
                    admitted_since_.erase(path_of(meta));
                  },
@@ -196,28 +217,28 @@ Duration SchedulerDriver::admitted_for(const Workload& workload, Now now) const 
 
 // An admission that is not yet written, of a Workload that asks for something else by now: from another queue, say.
 bool SchedulerDriver::is_overtaken(const Workload& workload) const {
-  const auto found = decisions_.find(path_of(workload.meta));
-  if (found == decisions_.end() || workload.has_quota_reserved()) return false;
+  const auto found = decisions_->find(path_of(workload.meta));
+  if (found == decisions_->end() || workload.has_quota_reserved()) return false;
   const auto* admitted = std::get_if<scheduler::Admitted>(&found->second.decision);
   return admitted != nullptr && admitted->workload->meta.generation != workload.meta.generation;
 }
 
 // A decision that the object shows is written, and its successor follows.
 void SchedulerDriver::advance(const Workload& workload) {
-  const auto found = decisions_.find(path_of(workload.meta));
-  if (found == decisions_.end() || !is_written(found->second.decision, workload)) return;
+  const auto found = decisions_->find(path_of(workload.meta));
+  if (found == decisions_->end() || !is_written(found->second.decision, workload)) return;
   if (found->second.then)
     found->second = {.decision = *std::move(found->second.then)};
   else
-    decisions_.erase(found);
+    decisions_->erase(found);
 }
 
 void SchedulerDriver::note_block(const Workload& workload, Now now) {
   if (!blocks_admission(settings_)) return;
   const std::string path = path_of(workload.meta);
   // An older version of a Workload whose admission is decided contains no news.
-  const auto decision = decisions_.find(path);
-  if (decision != decisions_.end() && std::holds_alternative<scheduler::Admitted>(decision->second.decision)) return;
+  const auto decision = decisions_->find(path);
+  if (decision != decisions_->end() && std::holds_alternative<scheduler::Admitted>(decision->second.decision)) return;
   if (const auto block = admission_block(workload, *settings_.wait_for_pods_ready))
     blocks_.put(path, *block, now);
   else
@@ -273,17 +294,17 @@ void SchedulerDriver::decide(Now now, size_t enough, std::vector<ObjectKey>& key
 // Of a Workload that is in no queue that admits, the queue speaks (reconcilers/workload/workload_queues.h).
 void SchedulerDriver::drop_void_refusals() {
   for (const std::string& path : scheduler_->take_left()) {
-    const auto found = decisions_.find(path);
-    if (found == decisions_.end() || !std::holds_alternative<Inadmissible>(found->second.decision)) continue;
+    const auto found = decisions_->find(path);
+    if (found == decisions_->end() || !std::holds_alternative<Inadmissible>(found->second.decision)) continue;
     const auto [ns, name] = split_path(path);
-    if (!scheduler::waits(scheduler_->state(), std::string(ns), std::string(name))) decisions_.erase(found);
+    if (!scheduler::waits(scheduler_->state(), std::string(ns), std::string(name))) decisions_->erase(found);
   }
 }
 
 void SchedulerDriver::sent(const ObjectKey& key, Now now) {
   if (key.type->plural != kWorkloads.plural) return;
-  const auto found = decisions_.find(path_of(key.ns, key.name));
-  if (found == decisions_.end()) return;
+  const auto found = decisions_->find(path_of(key.ns, key.name));
+  if (found == decisions_->end()) return;
   found->second.sent = true;
   found->second.sent_at = now.monotonic;
 }
@@ -294,8 +315,8 @@ void SchedulerDriver::take(scheduler::Decision decision, Now now, std::vector<Ob
                    const ObjectMeta& meta = admitted.workload->meta;
                    keys.push_back(key_of(kWorkloads, meta));
                    if (blocks_admission(settings_)) blocks_.put(path_of(meta), {now.wall}, now);
-                   decisions_.insert_or_assign(path_of(meta),
-                                               Unpersisted{.decision = std::move(admitted), .made = now.monotonic});
+                   decisions_->insert_or_assign(path_of(meta),
+                                                Unpersisted{.decision = std::move(admitted), .made = now.monotonic});
                  },
                  [&](scheduler::Preempted& preempted) { take(std::move(preempted), now, keys); },
                  [](scheduler::AwaitedVictim&) {},
@@ -310,17 +331,17 @@ void SchedulerDriver::take(scheduler::Decision decision, Now now, std::vector<Ob
 void SchedulerDriver::take(scheduler::Preempted preempted, Now now, std::vector<ObjectKey>& keys) {
   const ObjectMeta& meta = preempted.workload->meta;
   const std::string path = path_of(meta);
-  const auto known = decisions_.find(path);
-  if (known == decisions_.end() || !std::holds_alternative<scheduler::Admitted>(known->second.decision)) {
+  const auto known = decisions_->find(path);
+  if (known == decisions_->end() || !std::holds_alternative<scheduler::Admitted>(known->second.decision)) {
     keys.push_back(key_of(kWorkloads, meta));
-    decisions_.insert_or_assign(path, Unpersisted{.decision = std::move(preempted)});
+    decisions_->insert_or_assign(path, Unpersisted{.decision = std::move(preempted)});
   } else if (known->second.sent || revocations_left_ == 0) {
     known->second.then = std::move(preempted);
   } else {
     --revocations_left_;
     revoked_ = true;
     blocks_.erase(path);
-    decisions_.erase(known);
+    decisions_->erase(known);
     scheduler_->roll_back(meta.ns, meta.name, now);
   }
 }
@@ -336,8 +357,9 @@ void SchedulerDriver::take(scheduler::Pending pending, Now now, std::vector<Obje
                                                    .since = now.monotonic,
                                                    .evaluated = pending.evaluated}};
   Inadmissible& refused = std::get<Inadmissible>(unpersisted.decision);
-  const auto known = decisions_.find(path);
-  const Inadmissible* before = known == decisions_.end() ? nullptr : std::get_if<Inadmissible>(&known->second.decision);
+  const auto known = decisions_->find(path);
+  const Inadmissible* before =
+      known == decisions_->end() ? nullptr : std::get_if<Inadmissible>(&known->second.decision);
   if (before != nullptr) {
     refused.since = before->since;
     if (*before == refused) return;
@@ -347,18 +369,18 @@ void SchedulerDriver::take(scheduler::Pending pending, Now now, std::vector<Obje
     if (unpersisted.sent) refused.since = std::max(now.monotonic, unpersisted.sent_at + kBetweenMessages);
   }
   keys.push_back(key_of(kWorkloads, meta));
-  decisions_.insert_or_assign(path, std::move(unpersisted));
+  decisions_->insert_or_assign(path, std::move(unpersisted));
 }
 
 const PendingDecision* SchedulerDriver::pending_decision_on(std::string_view ns, std::string_view workload) const {
-  const auto found = decisions_.find(path_of(ns, workload));
-  return found == decisions_.end() ? nullptr : &found->second.decision;
+  const auto found = decisions_->find(path_of(ns, workload));
+  return found == decisions_->end() ? nullptr : &found->second.decision;
 }
 
 std::optional<Duration> SchedulerDriver::unwritten_admission(std::string_view ns, std::string_view workload,
                                                              Now now) const {
-  const auto found = decisions_.find(path_of(ns, workload));
-  if (found == decisions_.end() || !std::holds_alternative<scheduler::Admitted>(found->second.decision))
+  const auto found = decisions_->find(path_of(ns, workload));
+  if (found == decisions_->end() || !std::holds_alternative<scheduler::Admitted>(found->second.decision))
     return std::nullopt;
   return now.monotonic - found->second.made;
 }
@@ -371,18 +393,18 @@ bool SchedulerDriver::admits(const ObjectKey& key) const {
 
 void SchedulerDriver::refuse(const ObjectKey& key, Now now) {
   if (key.type->plural != kWorkloads.plural) return;
-  const auto decision = decisions_.find(path_of(key.ns, key.name));
-  if (decision == decisions_.end()) return;
+  const auto decision = decisions_->find(path_of(key.ns, key.name));
+  if (decision == decisions_->end()) return;
   if (std::holds_alternative<scheduler::Admitted>(decision->second.decision)) blocks_.erase(decision->first);
-  decisions_.erase(decision);
+  decisions_->erase(decision);
   scheduler_->roll_back(key.ns, key.name, now);
 }
 
 void SchedulerDriver::forget_unpersisted(Now now) {
-  for (const auto& [path, unpersisted] : decisions_) {
+  for (const auto& [path, unpersisted] : *decisions_) {
     if (std::holds_alternative<scheduler::Admitted>(unpersisted.decision)) blocks_.erase(path);
   }
-  decisions_.clear();
+  decisions_->clear();
   scheduler_->roll_back_all(now);
 }
 

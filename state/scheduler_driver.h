@@ -18,8 +18,13 @@
 #include "api/config/queue_settings.h"
 #include "api/typed_object.h"
 #include "base/clock.h"
-#include "scheduler/scheduler.h"
+#include "scheduler/decision_fwd.h"
 #include "state/admission_block.h"
+
+namespace muster::scheduler {
+class Scheduler;
+struct SchedulerSettings;
+}  // namespace muster::scheduler
 
 namespace muster::state {
 
@@ -55,6 +60,9 @@ scheduler::SchedulerSettings scheduler_settings_of(const QueueSettings& settings
 class SchedulerDriver {
  public:
   explicit SchedulerDriver(const QueueSettings& settings);
+  ~SchedulerDriver();
+  SchedulerDriver(SchedulerDriver&&) noexcept;
+  SchedulerDriver& operator=(SchedulerDriver&&) noexcept;
 
   // An object has come or changed, or has gone. `state` has it already, or not any more.
   void put(const TypedObject& object, const ClusterState& state, Now now);
@@ -67,10 +75,7 @@ class SchedulerDriver {
   // can only be taken back by another write.
   void sent(const ObjectKey& key, Now now);
   // For a replica that does not lead: keeps the scheduler's numbers true, decides nothing.
-  void follow(Now now) {
-    scheduler_->follow(now);
-    drop_void_refusals();
-  }
+  void follow(Now now);
   // What is to be written into this Workload; nullptr: nothing.
   const PendingDecision* pending_decision_on(std::string_view ns, std::string_view workload) const;
   // How long ago an admission was decided that the API server has not accepted yet; nullopt: there is none.
@@ -97,14 +102,7 @@ class SchedulerDriver {
   void put_workloads_with(std::string_view runtime_class, const ClusterState& state, Now now);
   void put_workloads_of(std::string_view ns, const ClusterState& state, Now now);
   void put_after_late_names(const ClusterState& state, Now now);
-  struct Unpersisted {
-    PendingDecision decision;
-    MonotonicTime made{};  // an admission
-    bool sent = false;
-    MonotonicTime sent_at{};
-    // An admission that is being written was revoked: to be written once the other is.
-    std::optional<scheduler::Preempted> then{};
-  };
+  struct Unpersisted;
 
   void take(scheduler::Decision decision, Now now, std::vector<ObjectKey>& keys);
   void take(scheduler::Preempted preempted, Now now, std::vector<ObjectKey>& keys);
@@ -116,8 +114,8 @@ class SchedulerDriver {
   void note_admission(const Workload& workload, Now now);
 
   QueueSettings settings_;
-  std::unique_ptr<scheduler::Scheduler> scheduler_;            // its parts refer to each other
-  std::map<std::string, Unpersisted, std::less<>> decisions_;  // by "ns/name"
+  std::unique_ptr<scheduler::Scheduler> scheduler_;                             // its parts refer to each other
+  std::unique_ptr<std::map<std::string, Unpersisted, std::less<>>> decisions_;  // by "ns/name"; never null
   // Also of Workloads whose admission is only decided.
   AdmissionBlocks blocks_;
   struct AdmittedSince {

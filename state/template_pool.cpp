@@ -4,6 +4,12 @@
 #include <functional>
 #include <string>
 
+#include "api/job.h"
+#include "api/jobset.h"
+#include "api/kinds/described_job.h"
+#include "api/pods/queued_pod.h"
+#include "api/workload.h"
+
 namespace muster::state {
 
 void TemplatePool::intern(const Job& job) {

@@ -6,11 +6,8 @@
 #include <memory>
 #include <unordered_map>
 
-#include "api/job.h"
-#include "api/jobset.h"
-#include "api/kinds/described_job.h"
-#include "api/pods/queued_pod.h"
-#include "api/workload.h"
+#include "api/object_pointers.h"
+#include "api/pod_spec.h"
 
 namespace muster::state {
 

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 
+#include "api/cluster_queue.h"
+#include "api/job.h"
+#include "api/jobset.h"
 #include "api/meta/constants.h"
+#include "api/workload.h"
 #include "base/overloaded.h"
 #include "jobs/job_kind.h"
 

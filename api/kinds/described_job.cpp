@@ -6,6 +6,7 @@
 #include <set>
 
 #include "api/codec/json.h"
+#include "api/kinds/kind_description.h"
 #include "api/kinds/kind_hook.h"
 #include "base/ascii.h"
 

@@ -9,12 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "api/jobset.h"
-#include "api/kinds/kind_description.h"
 #include "api/meta/object_meta.h"
+#include "api/object_pointers.h"
 #include "api/pod_spec.h"
 
 namespace muster {
+
+struct KindDescription;
+struct PodSetSource;
 
 struct DescribedPodSet {
   std::string name;
@@ -61,7 +63,6 @@ struct DescribedJob {
   // that of the job; nullptr: pods_ready is.
   JobSetPtr parts{};
 };
-using DescribedJobPtr = std::shared_ptr<const DescribedJob>;
 
 // Never fails: what has the wrong shape reads as absent. `kind` must outlive the job.
 DescribedJobPtr read_described_job(const KindDescription& kind, const nlohmann::json& object);

@@ -12,6 +12,8 @@
 
 namespace muster {
 
+struct ConsultedKind;
+
 // The object of a kind that the description consults; nullptr: there is none, or it is not known yet.
 using ConsultedLookup = std::function<const nlohmann::json*(const ConsultedKind& kind, std::string_view name)>;
 

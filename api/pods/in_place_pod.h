@@ -11,6 +11,7 @@
 
 #include "api/meta/object_meta.h"
 #include "api/meta/resource_type.h"
+#include "api/object_pointers.h"
 #include "api/pods/pod_phase.h"
 
 namespace muster {
@@ -40,7 +41,6 @@ struct InPlacePod {
   // Neither ended nor being deleted.
   bool live() const { return !meta.deleting && !is_final_phase(phase); }
 };
-using InPlacePodPtr = std::shared_ptr<const InPlacePod>;
 
 InPlacePodPtr read_in_place_pod(const nlohmann::json& object);
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "api/meta/object_meta.h"
+#include "api/object_pointers.h"
 #include "api/pod_spec.h"
 
 namespace muster {
@@ -41,7 +42,6 @@ struct QueuedPod {
   // The name of its group; empty: it is alone. The annotation comes before the label.
   std::string_view group() const;
 };
-using QueuedPodPtr = std::shared_ptr<const QueuedPod>;
 
 QueuedPodPtr read_queued_pod(const nlohmann::json& object);
 
@@ -62,6 +62,5 @@ struct PodGroup {
   // Pods that have succeeded and are not there any more, by role.
   std::map<std::string, int32_t, std::less<>> gone{};
 };
-using PodGroupPtr = std::shared_ptr<const PodGroup>;
 
 }  // namespace muster

@@ -3,6 +3,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "api/cluster_queue.h"
+#include "api/jobset.h"
+#include "api/workload.h"
 #include "commands/explain/fetch_explanation.h"
 
 namespace muster::commands {

@@ -7,8 +7,11 @@
 #include <ostream>
 #include <utility>
 
+#include "api/cluster_queue.h"
 #include "api/codec/json.h"
+#include "api/jobset.h"
 #include "api/meta/names.h"
+#include "api/workload.h"
 #include "commands/explain/explain_text.h"
 #include "commands/explain/fetch_explanation.h"
 #include "commands/explain/named_object.h"

@@ -12,6 +12,7 @@
 #include "api/meta/readable_quantity.h"
 #include "api/start_estimate.h"
 #include "base/did_you_mean.h"
+#include "scheduler/eligibility.h"
 
 namespace muster::commands {
 namespace {

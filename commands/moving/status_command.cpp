@@ -5,6 +5,7 @@
 #include "api/codec/json.h"
 #include "api/meta/constants.h"
 #include "api/meta/time.h"
+#include "api/workload_conditions.h"
 #include "commands/moving/moving_commands.h"
 #include "commands/moving/read_cluster.h"
 #include "commands/moving/rules/install_status.h"

@@ -3,7 +3,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "api/cluster_queue.h"
+#include "api/jobset.h"
 #include "api/meta/time.h"
+#include "api/workload.h"
 #include "commands/replay/replay.h"
 #include "commands/terminal/escape.h"
 #include "runtime/version.h"

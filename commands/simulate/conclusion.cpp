@@ -4,6 +4,7 @@
 #include <map>
 
 #include "commands/simulate/report.h"
+#include "scheduler/eligibility.h"
 
 namespace muster::commands {
 namespace {

@@ -8,8 +8,10 @@
 
 #include "api/codec/yaml.h"
 #include "api/kinds/strict_fields.h"
+#include "api/workload.h"
 #include "commands/simulate/report.h"
 #include "forecast/annotations.h"
+#include "scheduler/eligibility.h"
 
 namespace muster::commands {
 namespace {

@@ -10,6 +10,7 @@
 #include "commands/simulate/plots.h"
 #include "commands/terminal/escape.h"
 #include "runtime/version.h"
+#include "scheduler/eligibility.h"
 
 namespace muster::commands {
 namespace {

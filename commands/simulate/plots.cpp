@@ -6,6 +6,7 @@
 
 #include "commands/simulate/report.h"
 #include "commands/terminal/escape.h"
+#include "scheduler/eligibility.h"
 
 namespace muster::commands {
 namespace {

@@ -4,9 +4,11 @@
 
 #include "api/meta/time.h"
 #include "api/requests.h"
+#include "api/workload.h"
 #include "base/did_you_mean.h"
 #include "commands/simulate/report.h"
 #include "commands/terminal/escape.h"
+#include "scheduler/eligibility.h"
 
 namespace muster::commands {
 namespace {

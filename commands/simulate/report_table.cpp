@@ -7,6 +7,7 @@
 #include "commands/simulate/report.h"
 #include "commands/terminal/escape.h"
 #include "commands/terminal/text_table.h"
+#include "scheduler/eligibility.h"
 
 namespace muster::commands {
 namespace {

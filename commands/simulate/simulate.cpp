@@ -7,6 +7,7 @@
 
 #include "api/codec/json.h"
 #include "api/codec/yaml.h"
+#include "api/workload.h"
 #include "commands/replay/replay.h"
 #include "commands/review/review_input.h"
 #include "commands/review/review_judge.h"

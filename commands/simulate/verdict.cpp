@@ -2,7 +2,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "api/cluster_queue.h"
+#include "api/jobset.h"
 #include "api/meta/time.h"
+#include "api/workload.h"
 #include "commands/simulate/report.h"
 #include "commands/terminal/escape.h"
 

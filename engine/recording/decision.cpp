@@ -3,6 +3,9 @@
 #include <algorithm>
 
 #include "api/codec/json.h"
+#include "api/job.h"
+#include "api/jobset.h"
+#include "api/workload.h"
 #include "api/workload_conditions.h"
 
 namespace muster::recording {

@@ -2,7 +2,10 @@
 
 #include <cstdio>
 
+#include "api/cluster_queue.h"
 #include "api/codec/json.h"
+#include "api/jobset.h"
+#include "api/workload.h"
 #include "base/fnv.h"
 #include "engine/recording/redaction.h"
 

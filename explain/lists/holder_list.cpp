@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "api/jobset.h"
 #include "api/meta/names.h"
 #include "api/requests.h"
 #include "api/workload_conditions.h"

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
+#include "api/jobset.h"
 
 namespace muster::explain {
 namespace {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "api/jobset.h"
 #include "api/requests.h"
 #include "api/workload_conditions.h"
 #include "explain/lists/workload_list.h"

@@ -7,6 +7,7 @@
 #include "api/workload_conditions.h"
 #include "explain/lists/workload_state.h"
 #include "jobs/job_kind.h"
+#include "scheduler/scheduler.h"
 #include "scheduler/views/listing.h"
 
 namespace muster::explain {

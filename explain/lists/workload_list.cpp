@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "api/jobset.h"
 #include "api/meta/names.h"
 #include "api/meta/selector_text.h"
 #include "api/meta/submitter.h"

@@ -6,6 +6,7 @@
 #include <queue>
 
 #include "base/overloaded.h"
+#include "scheduler/scheduler.h"
 
 namespace muster::starts {
 namespace {

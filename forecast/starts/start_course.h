@@ -12,6 +12,7 @@
 #include "forecast/chance.h"
 #include "forecast/starts/arrival_rates.h"
 #include "forecast/starts/start_scene.h"
+#include "scheduler/scheduler.h"
 #include "state/scheduler_driver.h"
 
 namespace muster::starts {

@@ -5,6 +5,7 @@
 
 #include "api/meta/constants.h"
 #include "api/workload_conditions.h"
+#include "scheduler/eligibility.h"
 
 namespace muster::starts {
 namespace {

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "api/cluster_queue.h"
+#include "api/config/rule_settings.h"
+#include "api/jobset.h"
 #include "api/kinds/described_job.h"
 #include "api/meta/names.h"
 #include "api/review/cluster_view.h"

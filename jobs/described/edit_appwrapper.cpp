@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
+#include "api/jobset.h"
+#include "api/kinds/kind_description.h"
 #include "jobs/described/edit_hook.h"
 
 namespace muster::jobs {

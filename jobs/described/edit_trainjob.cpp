@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
+#include "api/jobset.h"
+#include "api/kinds/kind_description.h"
 #include "api/meta/constants.h"
 #include "jobs/described/edit_hook.h"
 

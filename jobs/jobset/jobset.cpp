@@ -3,8 +3,10 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
+#include "api/config/rule_settings.h"
 #include "api/meta/constants.h"
 #include "api/pods/counts.h"
+#include "api/workload.h"
 #include "jobs/edit.h"
 #include "jobs/ended_by_condition.h"
 #include "jobs/job_kind.h"

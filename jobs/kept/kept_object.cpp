@@ -5,7 +5,14 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
+#include "api/config_map.h"
+#include "api/job.h"
+#include "api/jobset.h"
+#include "api/kinds/kind_description.h"
 #include "api/meta/constants.h"
+#include "api/pod.h"
+#include "api/pods/in_place_pod.h"
+#include "api/pods/queued_pod.h"
 #include "api/unqueued_kinds.h"
 #include "base/overloaded.h"
 #include "jobs/group_scheduling.h"

@@ -5,7 +5,11 @@
 #include <cstddef>
 #include <variant>
 
+#include "api/jobset.h"
+#include "api/kinds/described_job.h"
+#include "api/pods/queued_pod.h"
 #include "api/typed_object.h"
+#include "api/workload.h"
 #include "base/overloaded.h"
 
 namespace muster::jobs {

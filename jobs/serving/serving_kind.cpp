@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
+#include "api/config/rule_settings.h"
 #include "api/kinds/serving_types.h"
 #include "jobs/described/described_pod_sets.h"
 #include "jobs/edit.h"

@@ -4,7 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
+#include "api/jobset.h"
 #include "api/meta/constants.h"
+#include "api/pod.h"
 #include "jobs/group_scheduling.h"
 #include "reconcilers/gang/group_scheduling_condition.h"
 #include "reconcilers/gang/group_scheduling_ledger.h"

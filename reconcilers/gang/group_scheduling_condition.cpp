@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/jobset.h"
 #include "jobs/group_scheduling.h"
 #include "reconcilers/gang/group_scheduling_text.h"
 

@@ -1,6 +1,7 @@
 #include "reconcilers/gang/group_scheduling_nudge.h"
 
 #include "api/meta/constants.h"
+#include "api/pod.h"
 
 namespace muster::reconcilers {
 

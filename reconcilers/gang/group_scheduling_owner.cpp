@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "api/cluster_queue.h"
+#include "api/jobset.h"
 #include "api/meta/constants.h"
 #include "jobs/group_scheduling.h"
 #include "reconcilers/workload/workload_timeouts.h"

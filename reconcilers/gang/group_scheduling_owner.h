@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "api/job.h"
+#include "api/jobset.h"
 #include "reconcilers/reconciler.h"
 
 namespace muster::reconcilers {

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "api/pod.h"
 #include "api/requests.h"
 #include "base/whole_number.h"
 #include "jobs/jobset/jobset_fields.h"

@@ -13,6 +13,7 @@
 
 #include "reconcilers/gang/group_scheduling_ledger.h"
 #include "reconcilers/gang/group_scheduling_owner.h"
+#include "scheduler/eligibility.h"
 #include "state/gang_index.h"
 
 namespace muster::reconcilers {

@@ -24,6 +24,7 @@
 #include "reconcilers/workload/workload_draft.h"
 #include "reconcilers/workload/workload_queues.h"
 #include "scheduler/eligibility.h"
+#include "scheduler/scheduler.h"
 #include "state/scheduler_driver.h"
 #include "state/unsupported.h"
 

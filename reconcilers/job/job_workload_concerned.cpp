@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/cluster_queue.h"
+#include "api/job.h"
+#include "api/jobset.h"
 #include "api/kinds/kind_description.h"
 #include "jobs/job_kind.h"
 #include "jobs/queued_job.h"

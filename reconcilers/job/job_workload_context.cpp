@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
+#include "api/job.h"
 #include "api/meta/constants.h"
 #include "jobs/batch_job/batch_job.h"
 #include "reconcilers/pod_search.h"

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "api/cluster_queue.h"
 #include "api/meta/constants.h"
 #include "api/meta/names.h"
 

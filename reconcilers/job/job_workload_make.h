@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "api/cluster_queue.h"
+#include "api/jobset.h"
 #include "reconcilers/job/job_workload_context.h"
 
 namespace muster::reconcilers {

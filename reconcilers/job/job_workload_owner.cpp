@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/kinds/kind_description.h"
 #include "api/review/cluster_view.h"
 #include "jobs/job_kind.h"
 

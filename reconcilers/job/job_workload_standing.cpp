@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "api/kinds/kind_description.h"
 #include "api/meta/constants.h"
 #include "api/workload_conditions.h"
 #include "jobs/prebuilt_workload.h"

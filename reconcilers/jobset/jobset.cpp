@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/config/feature_gates.h"
+#include "api/config_map.h"
 #include "api/meta/constants.h"
 #include "jobs/job_kind.h"
 #include "reconcilers/jobset/jobset_children.h"

@@ -6,6 +6,7 @@
 
 #include "api/codec/json.h"
 #include "api/meta/constants.h"
+#include "api/pods/in_place_pod.h"
 #include "api/typed_object.h"
 #include "base/ascii.h"
 #include "base/encoding.h"

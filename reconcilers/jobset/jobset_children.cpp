@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "api/cluster_queue.h"
 #include "api/codec/json.h"
 #include "api/config/feature_gates.h"
 #include "api/meta/constants.h"

@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "api/cluster_queue.h"
+#include "api/workload.h"
 #include "base/fnv.h"
 
 namespace muster::reconcilers {

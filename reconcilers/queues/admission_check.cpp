@@ -1,5 +1,6 @@
 #include "reconcilers/queues/admission_check.h"
 
+#include "api/cluster_queue.h"
 #include "reconcilers/in_use.h"
 
 namespace muster::reconcilers {

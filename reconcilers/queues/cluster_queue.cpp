@@ -1,10 +1,12 @@
 #include "reconcilers/queues/cluster_queue.h"
 
+#include "api/workload.h"
 #include "api/workload_conditions.h"
 #include "reconcilers/in_use.h"
 #include "reconcilers/queues/cohort.h"
 #include "reconcilers/queues/queue_status.h"
 #include "scheduler/queue_readiness.h"
+#include "scheduler/scheduler.h"
 #include "scheduler/views/queue_readings.h"
 #include "state/cohorts_above.h"
 #include "state/scheduler_driver.h"

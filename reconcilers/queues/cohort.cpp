@@ -2,8 +2,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/cluster_queue.h"
+#include "api/workload.h"
 #include "api/workload_conditions.h"
 #include "reconcilers/queues/cluster_queue.h"
+#include "scheduler/scheduler.h"
 #include "scheduler/views/queue_readings.h"
 #include "state/cohorts_above.h"
 #include "state/scheduler_driver.h"

@@ -1,5 +1,6 @@
 #include "reconcilers/queues/local_queue.h"
 
+#include "api/workload.h"
 #include "api/workload_conditions.h"
 #include "reconcilers/queues/queue_status.h"
 #include "scheduler/queue_readiness.h"

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "api/jobset.h"
+#include "api/workload.h"
 #include "api/workload_conditions.h"
 #include "reconcilers/queues/cluster_queue.h"
 

@@ -1,5 +1,6 @@
 #include "reconcilers/queues/resource_flavor.h"
 
+#include "api/cluster_queue.h"
 #include "reconcilers/in_use.h"
 
 namespace muster::reconcilers {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "api/jobset.h"
 #include "base/overloaded.h"
 #include "reconcilers/workload/flavor_clock.h"
 #include "reconcilers/workload/flavor_fallback.h"
@@ -10,6 +11,7 @@
 #include "reconcilers/workload/workload_checks.h"
 #include "reconcilers/workload/workload_draft.h"
 #include "reconcilers/workload/workload_queues.h"
+#include "scheduler/decision.h"
 #include "state/metrics/measurements.h"
 
 namespace muster::reconcilers {

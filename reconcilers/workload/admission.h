@@ -3,6 +3,7 @@
 // stood for a second. Conditions, reasons, messages and events are Kueue's.
 #pragma once
 
+#include "api/workload.h"
 #include "reconcilers/reconciler.h"
 
 namespace muster::reconcilers {

@@ -8,6 +8,7 @@
 #include "reconcilers/workload/flavor_clock.h"
 #include "reconcilers/workload/flavor_group_order.h"
 #include "reconcilers/workload/workload_checks.h"
+#include "scheduler/scheduler.h"
 #include "scheduler/views/flavor_options.h"
 #include "state/scheduler_driver.h"
 

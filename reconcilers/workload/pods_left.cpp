@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "api/job.h"
+#include "api/jobset.h"
 #include "api/meta/constants.h"
 #include "base/ascii.h"
 #include "jobs/batch_job/batch_job.h"

@@ -12,6 +12,8 @@
 #include "reconcilers/workload/workload_priority.h"
 #include "reconcilers/workload/workload_queues.h"
 #include "reconcilers/workload/workload_timeouts.h"
+#include "scheduler/decision.h"
+#include "scheduler/eligibility.h"
 #include "state/admission_block.h"
 #include "state/decision_log.h"
 

@@ -9,6 +9,7 @@
 
 #include <optional>
 
+#include "api/workload.h"
 #include "reconcilers/reconciler.h"
 
 namespace muster::reconcilers {

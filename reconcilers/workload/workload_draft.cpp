@@ -7,6 +7,7 @@
 #include "reconcilers/reconciler.h"
 #include "reconcilers/workload/execution_time.h"
 #include "reconcilers/workload/flavor_clock.h"
+#include "scheduler/eligibility.h"
 #include "state/decision_log.h"
 #include "state/metrics/measurements.h"
 

@@ -2,6 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/cluster_queue.h"
+#include "api/workload.h"
+
 namespace muster::reconcilers {
 namespace {
 

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "api/cluster_queue.h"
 #include "api/kinds/on_hold.h"
 #include "api/meta/constants.h"
 #include "api/texts/workload_texts.h"

@@ -9,21 +9,11 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "scheduler/preemption/preemption_reason.h"
 #include "scheduler/preemption/protection.h"
 #include "scheduler/state.h"
 
 namespace muster::scheduler {
-
-enum class PreemptionReason {
-  kInClusterQueue,
-  kInCohortReclamation,
-  kInCohortReclaimWhileBorrowing,
-  kInCohortFairSharing
-};
-// "InClusterQueue", ...
-std::string_view to_text(PreemptionReason reason);
-// "prioritization in the ClusterQueue", ...
-std::string_view explanation_of(PreemptionReason reason);
 
 struct Victim {
   WorkloadState* workload;

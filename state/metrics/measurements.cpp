@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "api/cluster_queue.h"
+#include "api/jobset.h"
 #include "api/texts/reason_label.h"
 #include "api/workload_conditions.h"
 #include "state/cohorts_above.h"

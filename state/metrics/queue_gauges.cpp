@@ -4,7 +4,9 @@
 #include <limits>
 #include <map>
 
+#include "api/cluster_queue.h"
 #include "api/workload_conditions.h"
+#include "scheduler/scheduler.h"
 #include "scheduler/views/queue_readings.h"
 #include "state/cohorts_above.h"
 #include "state/metrics/measurements.h"

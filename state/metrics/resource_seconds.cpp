@@ -5,7 +5,9 @@
 #include <iterator>
 #include <utility>
 
+#include "api/cluster_queue.h"
 #include "api/requests.h"
+#include "api/workload.h"
 #include "state/queue_counts.h"
 #include "state/typed_pointer.h"
 

@@ -5,9 +5,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/cluster_queue.h"
 #include "api/codec/json.h"
+#include "api/job.h"
+#include "api/jobset.h"
 #include "api/meta/constants.h"
+#include "api/pod.h"
 #include "api/watched_kinds.h"
+#include "api/workload.h"
 
 namespace typed_object_test {
 

@@ -14,6 +14,7 @@
 
 #include "explain/history/workload_history.h"
 #include "explain/lists/usage_history.h"
+#include "scheduler/eligibility.h"
 
 using namespace muster;
 using nlohmann::json;

@@ -20,6 +20,7 @@
 #include "forecast/scenario_reader.h"
 #include "forecast/summary.h"
 #include "jobs/job_kind.h"
+#include "scheduler/eligibility.h"
 
 namespace {
 

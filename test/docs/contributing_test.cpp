@@ -48,6 +48,13 @@ bool is_source(const fs::path& path) {
 
 }  // namespace
 
+TEST_CASE("contributing: the page is read in one go") {
+  std::istringstream page(muster::test::read_file(kRoot / "docs/contributing.md"));
+  size_t words = 0;
+  for (std::string word; page >> word;) ++words;
+  CHECK(words < 1200);
+}
+
 TEST_CASE("contributing: the map names every folder with sources, once") {
   const std::string page = muster::test::read_file(kRoot / "docs/contributing.md");
   std::set<std::string> rooms;

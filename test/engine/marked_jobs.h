@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/job.h"
 #include "api/watched_kinds.h"
 #include "engine/engine.h"
 

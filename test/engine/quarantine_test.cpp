@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "api/config_map.h"
+#include "api/workload.h"
 #include "base/invariant.h"
 #include "state/cluster_state.h"
 #include "test/engine/served_engine.h"

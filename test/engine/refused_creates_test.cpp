@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "api/job.h"
 #include "test/engine/marked_jobs.h"
 
 namespace refused_creates_test {

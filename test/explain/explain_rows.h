@@ -4,6 +4,9 @@
 #include <functional>
 #include <vector>
 
+#include "api/cluster_queue.h"
+#include "api/jobset.h"
+#include "api/workload.h"
 #include "test/explain/explain_cluster.h"
 
 namespace muster::test {

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "api/workload.h"
 #include "test/explain/explain_cluster.h"
 
 namespace muster::test::late_pods_test {

@@ -1,6 +1,7 @@
 // Lists of Workloads, queues and holders, from the objects that the engine would know.
 #include <set>
 
+#include "api/jobset.h"
 #include "explain/lists/holder_list.h"
 #include "explain/lists/queue_list.h"
 #include "explain/lists/workload_list.h"

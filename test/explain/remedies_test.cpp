@@ -4,6 +4,7 @@
 #include <set>
 
 #include "explain/remedies.h"
+#include "scheduler/decision.h"
 #include "test/explain/explain_rows.h"
 
 namespace muster::test::explain_remedies_test {

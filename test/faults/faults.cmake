@@ -86,9 +86,9 @@ fault(equal-priority-is-preempted scheduler/preemption/preemption.cpp
 
 fault(roll-back-is-lost state/scheduler_driver.cpp
   "a leader that comes back believes the admissions of its last term that were never written"
-  [[  decisions_.clear();
+  [[  decisions_->clear();
   scheduler_->roll_back_all(now);]]
-  [[  decisions_.clear();
+  [[  decisions_->clear();
   if (!FAULT) scheduler_->roll_back_all(now);]])
 
 # --- Writes ---

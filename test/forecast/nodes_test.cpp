@@ -5,6 +5,8 @@
 
 #include "api/workload_conditions.h"
 #include "forecast/node_room.h"
+#include "scheduler/eligibility.h"
+#include "scheduler/quota/ledger.h"
 #include "test/forecast/scenarios.h"
 #include "test/simulation/queues.h"
 

@@ -1,8 +1,10 @@
 // The run: what is simulated around the product's decisions.
 #include <doctest/doctest.h>
 
+#include "api/cluster_queue.h"
 #include "api/workload_conditions.h"
 #include "forecast/chance.h"
+#include "scheduler/eligibility.h"
 #include "test/forecast/scenarios.h"
 #include "test/simulation/queues.h"
 

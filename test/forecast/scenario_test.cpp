@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "api/workload.h"
 #include "test/forecast/scenarios.h"
 #include "test/simulation/queues.h"
 

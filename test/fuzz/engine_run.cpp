@@ -5,8 +5,11 @@
 #include <optional>
 #include <utility>
 
+#include "api/cluster_queue.h"
 #include "api/codec/json.h"
+#include "api/jobset.h"
 #include "api/watched_kinds.h"
+#include "api/workload.h"
 #include "engine/engine.h"
 #include "explain/explain.h"
 #include "mutators/mutator.h"

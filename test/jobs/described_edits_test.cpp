@@ -5,6 +5,7 @@
 
 #include "api/codec/json.h"
 #include "api/codec/yaml.h"
+#include "api/kinds/kind_description.h"
 #include "jobs/queued_job.h"
 
 namespace described_edits_test {

@@ -5,11 +5,16 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/cluster_queue.h"
+#include "api/config_map.h"
+#include "api/job.h"
+#include "api/jobset.h"
 #include "api/kinds/kind_description.h"
 #include "api/kinds/serving_types.h"
 #include "api/meta/constants.h"
 #include "api/pods/in_place_pod.h"
 #include "api/watched_kinds.h"
+#include "api/workload.h"
 #include "jobs/job_kind.h"
 #include "jobs/kept/object_bytes.h"
 

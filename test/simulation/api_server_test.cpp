@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "api/codec/json.h"
+#include "api/workload.h"
 #include "test/simulation/api_server_fixture.h"
 #include "test/simulation/manifests.h"
 

@@ -10,6 +10,7 @@
 
 #include "api/codec/json.h"
 #include "jobs/group_scheduling.h"
+#include "scheduler/eligibility.h"
 #include "test/simulation/manifests.h"
 #include "test/simulation/require_done.h"
 #include "test/world/world.h"

@@ -1,5 +1,6 @@
 #include "state/admission_block.h"
 
+#include "scheduler/eligibility.h"
 #include "state/scheduler_driver.h"
 #include "test/reconcilers/queues/queue_cluster.h"
 

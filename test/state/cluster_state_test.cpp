@@ -5,7 +5,11 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "api/job.h"
+#include "api/jobset.h"
+#include "api/kinds/described_job.h"
 #include "api/kinds/kind_description.h"
+#include "api/workload.h"
 
 namespace cluster_state_test {
 

@@ -8,6 +8,7 @@
 
 #include "reconcilers/workload/admission.h"
 #include "scheduler/eligibility.h"
+#include "scheduler/scheduler.h"
 #include "state/scheduler_driver.h"
 #include "test/support/queue_objects.h"
 #include "test/support/reconciled_cluster.h"

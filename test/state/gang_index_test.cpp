@@ -4,6 +4,8 @@
 
 #include <random>
 
+#include "api/job.h"
+#include "api/pod.h"
 #include "test/reconcilers/gang/group_scheduling_support.h"
 
 namespace gang_index_test {

@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "api/texts/unmet_requests.h"
+#include "scheduler/decision.h"
+#include "scheduler/scheduler.h"
 #include "test/state/deciding_cluster.h"
 
 namespace quota_demand_test {

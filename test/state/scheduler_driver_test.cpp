@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/texts/unmet_requests.h"
+#include "scheduler/decision.h"
 #include "test/state/deciding_cluster.h"
 
 namespace scheduler_driver_test {

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/jobset.h"
 #include "state/cluster_state.h"
 
 namespace template_pool_test {

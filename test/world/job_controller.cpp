@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cassert>
 
+#include "api/cluster_queue.h"
 #include "api/codec/json.h"
+#include "api/jobset.h"
 #include "api/meta/constants.h"
+#include "api/workload.h"
 #include "jobs/job_controller_users.h"
 #include "jobs/job_kind.h"
 #include "test/world/index_set.h"

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "api/job.h"
+#include "api/pod.h"
 #include "test/world/api_server.h"
 
 namespace muster::world {

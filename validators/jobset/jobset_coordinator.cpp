@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
+#include "api/jobset.h"
 #include "api/meta/constants.h"
 #include "api/meta/names.h"
 #include "jobs/jobset/jobset_fields.h"

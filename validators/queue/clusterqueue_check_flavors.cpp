@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "api/cluster_queue.h"
 #include "api/codec/json.h"
 #include "jobs/queue_fields.h"
 #include "validators/enough_errors.h"

@@ -7,6 +7,7 @@
 #include "api/codec/json.h"
 #include "api/kinds/container_defaults.h"
 #include "api/kinds/hooks/hooks.h"
+#include "api/kinds/kind_description.h"
 #include "api/pods/counts.h"
 #include "base/ascii.h"
 #include "base/whole_number.h"

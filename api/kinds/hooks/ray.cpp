@@ -8,6 +8,7 @@
 
 #include "api/codec/json.h"
 #include "api/kinds/hooks/hooks.h"
+#include "api/kinds/kind_description.h"
 #include "base/ascii.h"
 
 namespace muster {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "api/codec/json.h"
+#include "api/jobset.h"
 #include "api/kinds/hooks/hooks.h"
 #include "api/kinds/hooks/spark_resources.h"
 

@@ -6,6 +6,7 @@
 #include "api/codec/json.h"
 #include "api/jobset.h"
 #include "api/kinds/hooks/hooks.h"
+#include "api/kinds/kind_description.h"
 #include "api/meta/constants.h"
 #include "api/pods/counts.h"
 

@@ -6,6 +6,7 @@
 #include "api/codec/yaml.h"
 #include "api/kinds/described_job.h"
 #include "api/kinds/hooks/hooks.h"
+#include "api/kinds/kind_description.h"
 
 namespace kind_hooks_test {
 

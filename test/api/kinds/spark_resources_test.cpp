@@ -7,6 +7,7 @@
 #include "api/codec/json.h"
 #include "api/codec/yaml.h"
 #include "api/kinds/described_job.h"
+#include "api/kinds/kind_description.h"
 
 namespace spark_resources_test {
 

@@ -1,4 +1,5 @@
 #include "commands/kubectl/list_text.h"
+#include "scheduler/eligibility.h"
 
 #include <doctest/doctest.h>
 

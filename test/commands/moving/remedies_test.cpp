@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "api/cluster_queue.h"
 #include "api/codec/yaml.h"
 #include "commands/moving/rules/components.h"
 #include "commands/moving/rules/preflight.h"

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "api/job.h"
 #include "engine/engine.h"
 
 namespace kind_feed_test {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "api/job.h"
 #include "api/watched_kinds.h"
 #include "engine/loop/inbox.h"
 #include "engine/loop/outbox_core.h"

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "scheduler/eligibility.h"
 #include "test/forecast/starts/starts_cluster.h"
 
 namespace start_estimator_test {

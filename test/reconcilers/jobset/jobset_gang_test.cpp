@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/job.h"
 #include "api/meta/constants.h"
 #include "jobs/group_scheduling.h"
 #include "test/reconcilers/jobset/jobset_cluster.h"

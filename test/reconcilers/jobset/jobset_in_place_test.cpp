@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "api/pods/in_place_pod.h"
 #include "reconcilers/jobset/jobset.h"
 #include "test/reconcilers/jobset/running_jobset.h"
 

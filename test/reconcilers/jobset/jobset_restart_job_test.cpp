@@ -3,7 +3,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/cluster_queue.h"
 #include "api/meta/constants.h"
+#include "api/workload.h"
 #include "reconcilers/jobset/jobset_attempt.h"
 #include "test/reconcilers/jobset/jobset_cluster.h"
 

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/cluster_queue.h"
+#include "api/workload.h"
 #include "test/reconcilers/jobset/jobset_cluster.h"
 
 namespace jobset_status_test {

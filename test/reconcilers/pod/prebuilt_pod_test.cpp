@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reconcilers/pod/pod_workload.h"
+#include "scheduler/eligibility.h"
 #include "test/reconcilers/pod/pod_vectors.h"
 #include "test/support/measurements.h"
 

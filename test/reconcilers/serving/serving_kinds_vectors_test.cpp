@@ -15,6 +15,7 @@
 #include "api/kinds/serving_types.h"
 #include "reconcilers/pod/pod_workload.h"
 #include "reconcilers/serving/serving_set.h"
+#include "scheduler/eligibility.h"
 #include "test/reconcilers/pod/pod_vectors.h"
 #include "test/support/vectors.h"
 

@@ -6,6 +6,7 @@
 #include "api/codec/json.h"
 #include "reconcilers/workload/backoff.h"
 #include "reconcilers/workload/workload.h"
+#include "scheduler/eligibility.h"
 #include "test/support/vectors.h"
 
 namespace workload_vectors_test {

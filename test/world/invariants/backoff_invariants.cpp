@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/kinds/described_job.h"
 #include "api/typed_object.h"
 #include "api/workload_conditions.h"
 

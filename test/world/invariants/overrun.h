@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "scheduler/decision.h"
 #include "test/world/world.h"
 
 namespace muster::world {
