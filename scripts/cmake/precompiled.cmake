@@ -1,5 +1,5 @@
 # Headers that nearly every source reads, parsed once: nlohmann's and the standard library's are most of
-# what a source is (1.0 s of 2.2 s for a rule). Sources still include what they use: `scripts/lint alone` reads
+# what a source is (1.0 s of 2.2 s for a rule). Sources still include what they use: `scripts/warnings` reads
 # each without this file.
 option(MUSTER_PRECOMPILED "Parse the large headers once" ON)
 
