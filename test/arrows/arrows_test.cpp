@@ -1,4 +1,4 @@
-// The arrows of the house: which room may include which, read from the link lines in CMakeLists.txt
+// The arrows of the house: which room can include which, read from the link lines in CMakeLists.txt
 // and checked against the #include lines; and what a pure room must not touch. A room is a folder with
 // a library, as api or api/codec; a folder without one belongs to the room around it.
 #include <doctest/doctest.h>
@@ -23,7 +23,7 @@ const fs::path kRoot = MUSTER_SOURCE_DIR;
 
 using Rooms = std::map<std::string, std::set<std::string>>;
 
-// room -> rooms it may include, closed over the link lines.
+// room -> rooms it can include, closed over the link lines.
 Rooms declared_arrows() {
   std::map<std::string, std::set<std::string>> direct;
   const std::string text =
