@@ -47,7 +47,7 @@ struct ClusterQueuePreemption {
 
 enum class FungibilityPreference { kBorrowingOverPreemption, kPreemptionOverBorrowing };
 struct FlavorFungibility {
-  // Otherwise the search may stop at this flavor.
+  // Otherwise the search can stop at this flavor.
   bool try_next_when_can_borrow = false;
   bool try_next_when_can_preempt = true;
   FungibilityPreference preference = FungibilityPreference::kBorrowingOverPreemption;
@@ -144,7 +144,7 @@ struct AdmissionCheck {
 
   // It is one of Kueue's own controllers, which muster does not have: no controller processes the check.
   bool has_no_controller() const;
-  // By its condition, which a controller that is gone may have left behind.
+  // By its condition, which a controller that is gone has possibly left behind.
   bool active() const;
 };
 

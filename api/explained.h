@@ -49,8 +49,8 @@ struct ExplainedOthers {
 
     bool operator==(const Name&) const = default;
   };
-  std::vector<Name> names;  // of the first ones, as far as the reader may know them
-  // Of holders: the ClusterQueue (empty: the reader may not know it), and what its Workloads hold together.
+  std::vector<Name> names;  // of the first ones, as far as the reader can see them
+  // Of holders: the ClusterQueue (empty: the reader must not see it), and what its Workloads hold together.
   std::string cluster_queue{}, resource{}, flavor{};
   std::string amount{};   // beyond its nominal quota, if it borrows
   bool borrowed = false;  // the ClusterQueue is another one, which has borrowed from the cohort
@@ -63,7 +63,7 @@ inline constexpr std::string_view kBlockerRole = "blocker";      // not ready, w
 inline constexpr std::string_view kPreemptorRole = "preemptor";  // it was evicted for this one
 inline constexpr std::string_view kHolderRole = "holder";        // holds the quota that it waits for
 
-// What somebody can do. `by` follows from the permissions that it needs: those of muster-batch-user, or more.
+// What a person can do. `by` follows from the permissions that it needs: those of muster-batch-user, or more.
 inline constexpr std::string_view kByYou = "you";
 inline constexpr std::string_view kByAdministrator = "an administrator";
 struct ExplainedAction {
@@ -88,7 +88,7 @@ struct ExplainedTries {
 struct ExplainedMoment {
   Timestamp time;
   std::string what;
-  // The Workload for which it was preempted, as far as the reader may know it.
+  // The Workload for which it was preempted, as far as the reader can see it.
   std::optional<ExplainedOthers::Name> by{};
   // Read from a condition, of a time before muster kept a history of it.
   bool from_conditions = false;
@@ -99,11 +99,11 @@ struct ExplainedMoment {
 // The terms by which the scheduler orders pending Workloads.
 struct ExplainedTerms {
   int64_t position = 0;                       // in the ClusterQueue's queue, from 1
-  std::string ns{}, name{}, cluster_queue{};  // empty where the reader may not know them
+  std::string ns{}, name{}, cluster_queue{};  // empty where the reader must not see them
   bool itself = false;                        // the Workload of the question
   bool sticky = false;                        // its preemptions are in progress: it comes first
   int32_t priority = 0;
-  std::string priority_class{};  // empty: none, or the reader may not know it
+  std::string priority_class{};  // empty: none, or the reader must not see it
   Timestamp time{};
   std::string time_of{};  // "creation", "eviction" or "preemption"
   // The first term in which it differs from the Workload of the question, or a head from the head of that one's queue:
@@ -124,7 +124,7 @@ struct ExplainedTerms {
 // The place of a pending Workload.
 struct ExplainedOrder {
   std::string cluster_queue;
-  int64_t position = 0, pending = 0;  // from 1, of so many
+  int64_t position = 0, pending = 0;  // from 1, of this many
   struct Ahead {
     std::string term;  // as decided_by
     int64_t count = 0;

@@ -66,7 +66,7 @@ struct Job {
   bool complete() const { return condition_is_true(status.conditions, "Complete"); }
   bool failed() const { return condition_is_true(status.conditions, "Failed"); }
   bool finished() const { return complete() || failed(); }
-  // Pods that may still run at once: min(parallelism, completions - succeeded), never
+  // Pods that can still run at once: min(parallelism, completions - succeeded), never
   // negative. A work queue's (no completions) are its parallelism. 0 when finished.
   int32_t pods_expected() const;
 };

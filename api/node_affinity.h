@@ -1,4 +1,4 @@
-// Which nodes a pod may run on: spec.nodeSelector and the required terms of
+// Which nodes a pod can run on: spec.nodeSelector and the required terms of
 // spec.affinity.nodeAffinity, evaluated as kube-scheduler does (component-helpers
 // scheduling/corev1/nodeaffinity). Preferences are not considered.
 #pragma once
@@ -19,7 +19,7 @@ class RequiredNodeAffinity {
   // nothing, and is only complained about if no other term matches.
   explicit RequiredNodeAffinity(const nlohmann::json& pod_spec);
 
-  // Whether the pod may run on a node of this name with these labels. The terms are
+  // Whether the pod can run on a node of this name with these labels. The terms are
   // ORed, what is in one term is ANDed; an empty term matches nothing. A node without
   // a name passes every condition on metadata.name.
   Result<bool> matches(std::string_view node_name, const Labels& node_labels) const;

@@ -18,7 +18,7 @@ enum class WaiterState {
   kNotStarted,  // no status yet, or waiting: image pull, earlier init containers
   kWaiting,     // runs: the pod has started and waits for the others
   kPassed,      // exited 0: the barrier has let it through
-  kFailed,      // exited otherwise, and may be restarted in place
+  kFailed,      // exited otherwise, and can be restarted in place
 };
 
 struct Pod {

@@ -12,7 +12,7 @@
 namespace muster {
 
 struct PreemptionProtection {
-  std::optional<Duration> in_queue{};  // from Workloads of its own ClusterQueue
+  std::optional<Duration> in_queue{};  // from Workloads of the same ClusterQueue
   std::optional<Duration> reclaim{};   // from Workloads of other ClusterQueues of the Cohort
   // Of a ClusterQueue only: the longest protection that its own Workloads respect as preemptors.
   std::optional<Duration> limit{};

@@ -1,7 +1,7 @@
 // When a Workload that waits is expected to start: a range, what it was made from, and its words. An estimate is no
 // promise. Made by forecast/starts; shown by explain, lists and the page.
 //
-// It names no Workload, no namespace and no queue but the LocalQueue of its own Workload.
+// It names no Workload, no namespace and no queue but the LocalQueue of the pending Workload.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ std::string_view to_text(StartOutcome outcome);
 
 // Where the run times come from that the estimate depends on: those of its queue and of its cohort.
 struct StartBasis {
-  uint32_t finished = 0;       // Workloads of its own LocalQueue that are in the history
+  uint32_t finished = 0;       // Workloads of the same LocalQueue that are in the history
   bool history = false;        // of any queue
   bool maximum_times = false;  // spec.maximumExecutionTimeSeconds
   bool annotations = false;

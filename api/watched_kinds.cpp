@@ -53,7 +53,7 @@ std::span<const WatchedKind> watched_kinds() {
     }
     return with_sets;
   }();
-  // More may be installed while the process starts.
+  // More can be installed while the process starts.
   static size_t described = 0;
   for (; described < described_kinds().size(); ++described) {
     const KindDescription& kind = *described_kinds()[described];

@@ -43,7 +43,7 @@ inline constexpr std::string_view kUnsatisfiedChecksReason = "UnsatisfiedAdmissi
 // --- PodsReady ---
 inline constexpr std::string_view kWaitForStartReason = "WaitForStart";
 inline constexpr std::string_view kStartedReason = "Started";
-// muster's own, of jobs whose parts start one after another (dependsOn, startupPolicy of a JobSet): all that may start
+// muster's own, of jobs whose parts start one after another (dependsOn, startupPolicy of a JobSet): all that can start
 // is ready; what started next is not ready yet.
 inline constexpr std::string_view kStartedInPartReason = "StartedInPart";
 inline constexpr std::string_view kWaitForNextPartReason = "WaitForNextPart";

@@ -1,5 +1,5 @@
-// Time that also passes while the machine is suspended. What other machines count on meanwhile
-// (a Lease) must be counted by it.
+// Time that also passes while the machine is suspended. What other machines count on during that time (a Lease) must be
+// counted by it.
 #pragma once
 
 #include "base/clock.h"

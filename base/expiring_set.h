@@ -1,5 +1,5 @@
-// Keys that count until a time of their own, and are forgotten afterwards although nobody asks for
-// them again: who adds one drops those that have ended long before.
+// Keys that each count until an end time. They are forgotten afterwards also without a further query: each insertion
+// drops the keys that have ended long before.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
 // The hash FNV-1a: short, the same on every machine, and so fit for what must be the same in every run. Not for keys
-// that a stranger chooses to make them collide.
+// that an attacker can choose so that they collide.
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,7 @@ class BrokenInvariant : public std::logic_error {
  public:
   BrokenInvariant(const char* what, std::string_view file, int line)
       : std::logic_error(what), file_(file), line_(line) {}
-  // "scheduler/quota/ledger.cpp:53": the folder and the file, however the compiler was told of it.
+  // "scheduler/quota/ledger.cpp:53": the folder and the file, in whatever form the compiler got the path.
   std::string where() const {
     std::string_view file = file_;
     const size_t slash = file.rfind('/');

@@ -2,7 +2,7 @@
 // shards, and a change copies one shard only. It lets the engine publish a whole
 // new view of the cluster after every event while readers keep the old one.
 //
-// A SharedMap itself is not thread-safe; distinct copies may be used from
+// A SharedMap itself is not thread-safe; distinct copies can be used from
 // distinct threads.
 #pragma once
 

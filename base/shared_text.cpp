@@ -10,7 +10,7 @@
 namespace muster {
 
 // Counts its owners. The last one takes it out of its shard, under that shard's lock, in
-// which alone the count rises from what may be the last.
+// which alone the count rises from what can be the last.
 struct SharedText::Shared {
   std::string text;
   size_t hash;
@@ -38,7 +38,7 @@ struct SharedText::Pool {
   Shard& shard_of(size_t hash) { return shards[(hash >> 32U) % shards.size()]; }
 };
 
-// Never destroyed: texts may outlive every other static object.
+// Never destroyed: texts can outlive every other static object.
 SharedText::Pool& SharedText::pool() {
   static Pool& only = *new Pool();
   return only;

@@ -256,7 +256,7 @@ Outcome<> verify_chain(std::string_view chain, std::string_view bundle, TimePoin
   X509_VERIFY_PARAM* param = X509_STORE_CTX_get0_param(context.get());
   X509_VERIFY_PARAM_set_time(param, whole_seconds(at));
   X509_VERIFY_PARAM_set_purpose(param, X509_PURPOSE_SSL_SERVER);
-  // A bundle may hold an intermediate without its root (cert-manager's ca.crt does
+  // A bundle can hold an intermediate without its root (cert-manager's ca.crt does
   // so at times), and the API server's verifier accepts that.
   X509_VERIFY_PARAM_set_flags(param, X509_V_FLAG_PARTIAL_CHAIN);
   if (!host.empty() && X509_VERIFY_PARAM_set1_ip_asc(param, std::string(host).c_str()) != 1) {

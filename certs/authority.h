@@ -24,7 +24,7 @@ struct Validity {
   TimePoint not_after;
 };
 
-// Both PEM. The certificate may be a chain, leaf first; the key is PKCS#8.
+// Both PEM. The certificate can be a chain, leaf first; the key is PKCS#8.
 struct KeyPair {
   std::string certificate;
   SecretText key;
@@ -32,7 +32,7 @@ struct KeyPair {
   bool operator==(const KeyPair&) const = default;
 };
 
-// What a client may call the server: the API server asks for
+// What a client can call the server: the API server asks for
 // "<service>.<namespace>.svc", and for the host of a webhook's URL.
 struct ServingNames {
   std::vector<std::string> dns;
@@ -57,7 +57,7 @@ struct CertificateFacts {
   bool is_authority = false;
 };
 
-// A self-signed CA. It may sign leaves only (path length 0).
+// A self-signed CA. It can sign leaves only (path length 0).
 Result<KeyPair> make_authority(std::string_view common_name, Validity validity);
 
 // A serving certificate for `names`, signed by `authority`. It never outlives its

@@ -44,7 +44,7 @@ bool covers(const ServingNames& all, const ServingNames& some) {
 Inspected inspect_leaf(const PlanInput& input) {
   Inspected result = inspect(input.state.leaf, "the serving certificate", input.lifetimes.leaf, input.now);
   if (!result.facts) return result;
-  // not_before may lie a little ahead of this machine's clock; that is no reason.
+  // not_before can lie a little ahead of this machine's clock; that is no reason.
   const TimePoint at = std::max(input.now, result.facts->not_before);
   if (auto signed_by_us = verify_chain(input.state.leaf.certificate, input.state.authority.certificate, at);
       !signed_by_us) {
@@ -63,7 +63,7 @@ TimePoint renewal_time(const CertificateFacts& facts, Duration lifetime) {
 }
 
 // A leaf that is renewed before its time, for names that it lacks, keeps those it has:
-// during a rollout two versions of muster may want different ones, and would otherwise
+// during a rollout two versions of muster can want different ones, and would otherwise
 // replace each other's certificate for ever. The renewal that is due anyway drops them.
 ServingNames names_to_sign(const PlanInput& input) {
   ServingNames names = input.names;
@@ -168,7 +168,7 @@ Result<CertificateState> apply(CertificateAction action, const PlanInput& input)
     (action == CertificateAction::kMakeAll ? state.authority : state.next) = std::move(made).value();
   }
   if (action == CertificateAction::kMakeAll) {
-    // Nothing of what was there can be told from what somebody else put there.
+    // What was there cannot be distinguished from what another writer put there.
     state.next = {};
     state.previous.clear();
     sign = true;

@@ -1,7 +1,7 @@
 // Waits for changes in one directory: by inotify, and by looking again within 10 s where that
 // does not work (network file systems).
 //
-// One thread waits; only wake() may be called from others.
+// One thread waits; only wake() can be called from others.
 #pragma once
 
 #include <filesystem>
@@ -14,18 +14,18 @@ inline constexpr Duration kDirectoryPoll = std::chrono::seconds(10);
 
 class DirectoryEvents {
  public:
-  // The directory may be missing still.
+  // The directory can be missing still.
   explicit DirectoryEvents(std::filesystem::path directory);
   ~DirectoryEvents();
   DirectoryEvents(const DirectoryEvents&) = delete;
   DirectoryEvents& operator=(const DirectoryEvents&) = delete;
 
-  // Before each reading: finds the directory again, which may have been replaced. What changes
+  // Before each reading: finds the directory again, since it can be a new one. What changes
   // after it ends the next wait().
   void watch();
 
   // Blocks until something in the directory has changed, wake() is called, or `limit` has
-  // passed. May return early.
+  // passed. Can return early.
   void wait(Duration limit = kDirectoryPoll);
   // Ends the present or the next wait(). Thread-safe.
   void wake();

@@ -99,8 +99,8 @@ Outcome<> link_names(const fs::path& directory) {
   return link(kBundleFile);
 }
 
-// Reads through `data`, which is one write's directory, or through the plain files
-// of a directory that somebody filled by hand.
+// Reads through `data`, which is one write's directory, or through the plain files of a directory that a person filled
+// by hand.
 Result<CertificateState> read_files(const fs::path& data) {
   CertificateState state;
   for (const CertificateField& field : kCertificateFields) {
@@ -147,7 +147,7 @@ Result<StoreOutcome> DirectoryStore::write(const CertificateState& state, const 
   if (auto put = write_files(directory_ / name, state); !put) return fail_with(put.error());
   if (auto swapped = swap_link(directory_ / kDataLink, name); !swapped) return fail_with(swapped.error());
   if (auto linked = link_names(directory_); !linked) return fail_with(linked.error());
-  // Only what an earlier write made, wherever a foreign link may point.
+  // Only what an earlier write made, wherever a foreign link can point.
   if (old_data.string().starts_with(kStatePrefix) && !old_data.has_parent_path()) {
     fs::remove_all(directory_ / old_data, error);
   }

@@ -6,7 +6,7 @@
 // one, has signed it. A half-written set is skipped, and the served certificate stays until the next check. Without
 // ca.crt the bundle is empty: then another program injects it into the webhook configurations.
 //
-// One thread waits and reads; only wake() may be called from others.
+// One thread waits and reads; only wake() can be called from others.
 #pragma once
 
 #include <filesystem>
@@ -21,7 +21,7 @@ namespace muster::certs {
 
 class DirectoryWatcher {
  public:
-  // The directory may be missing still.
+  // The directory can be missing still.
   explicit DirectoryWatcher(std::filesystem::path directory) : events_(std::move(directory)) {}
 
   struct Reading {
@@ -32,7 +32,7 @@ class DirectoryWatcher {
   };
   Reading read(TimePoint now);
 
-  // Blocks until something in the directory has changed, wake() is called, or `limit` has passed. May return early;
+  // Blocks until something in the directory has changed, wake() is called, or `limit` has passed. Can return early;
   // read() shows whether anything has changed.
   void wait(Duration limit = kDirectoryPoll) { events_.wait(limit); }
   // Ends the present or the next wait(). Thread-safe.

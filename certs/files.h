@@ -15,7 +15,7 @@ namespace muster::certs {
 // "<what> <path>: <errno's text>".
 Failure<Error> errno_failure(std::string_view what, const std::filesystem::path& path);
 
-// nullopt when there is no such file. It may hold a key. Refuses files above 1 MiB, more than any
+// nullopt when there is no such file. It can hold a key. Refuses files above 1 MiB, more than any
 // certificate needs and as much as a Secret can hold.
 Result<std::optional<SecretText>> read_file_if_present(const std::filesystem::path& path);
 

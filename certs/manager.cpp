@@ -8,8 +8,8 @@ namespace {
 constexpr Duration kLongestPoll = std::chrono::seconds(10);
 constexpr Duration kShortestWait = std::chrono::milliseconds(50);
 constexpr Duration kRetry = std::chrono::seconds(1);
-// Enough for a restore, a renewal and a lost race in one tick; a store in which
-// somebody else keeps writing must not hold the caller.
+// Enough for a restore, a renewal and a lost race in one tick; a store in which another process keeps writing must not
+// hold the caller.
 constexpr int kMaxSteps = 5;
 
 bool same_certificates(std::string_view left, std::string_view right) {

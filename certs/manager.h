@@ -53,7 +53,7 @@ class CertificateManager {
   // whether they must be written with current().bundle.
   //
   // A difference is first a reason to read the store again, since another replica
-  // may know a newer bundle than this one. With the resourceVersion of the reading as
+  // can know a newer bundle than this one. With the resourceVersion of the reading as
   // the write's precondition, replicas cannot overwrite each other's newer bundle.
   bool injected(std::span<const std::string> bundles, Now now);
 
@@ -61,7 +61,7 @@ class CertificateManager {
   const std::optional<ServingCertificate>& current() const { return current_; }
 
  private:
-  // Reads, decides and writes once. True when there may be more to do at once.
+  // Reads, decides and writes once. True when there can be more to do at once.
   Result<bool> step(Now now, Tick& tick);
   // Takes a stored state over if its leaf can be served at all; as the last good one
   // only if plan() found no damage in it.

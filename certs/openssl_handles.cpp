@@ -5,7 +5,7 @@
 namespace muster::certs {
 namespace {
 
-// OpenSSL refuses a null pointer even for no bytes, and an empty view may be one.
+// OpenSSL refuses a null pointer even for no bytes, and an empty view can be one.
 BioPtr reader(std::string_view text) {
   return BioPtr(BIO_new_mem_buf(text.empty() ? "" : text.data(), static_cast<int>(text.size())));
 }

@@ -22,7 +22,7 @@ enum class StoreOutcome {
   kConflict,  // another write since `expected_version` was read: read again
 };
 
-// Called by one thread at a time. Several stores, in several processes, may stand
+// Called by one thread at a time. Several stores, in several processes, can stand
 // for the same content; of two writes that expect the same version at most one wins.
 class CertificateStore {
  public:

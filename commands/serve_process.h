@@ -89,7 +89,7 @@ class ServeProcess {
   const std::string namespace_;
   const Clock& clock_;
 
-  std::stop_source ending_;  // ends requests that nobody waits for any more
+  std::stop_source ending_;  // ends requests whose clients wait no longer
 
   // What is known only after the API server has answered; read by every thread.
   mutable Mutex mutex_;
@@ -113,7 +113,7 @@ class ServeProcess {
   std::unique_ptr<runtime::FileRecorder> recorder_;  // null: nothing is recorded
   std::unique_ptr<runtime::EngineLoop> loop_;
   std::unique_ptr<runtime::FrontProxyKeeper> front_proxy_;           // null: the visibility API is not aggregated
-  std::unique_ptr<runtime::ClientAuthoritiesFile> webhook_clients_;  // null: reviews are for everybody
+  std::unique_ptr<runtime::ClientAuthoritiesFile> webhook_clients_;  // null: every client can send reviews
   std::shared_ptr<runtime::StartRecorder> starts_;                   // null: --no-start-estimates
   std::unique_ptr<runtime::Serving> serving_;
   std::unique_ptr<runtime::EngineGuard> guard_;

@@ -1,4 +1,4 @@
-// What a new leader waits for. The watches of a replica that followed may have been broken or late, and
+// What a new leader waits for. The watches of a replica that followed were possibly broken or late, and
 // then it has not seen what the leader before it admitted: quota is given twice by whoever decides on that.
 // Writes are fenced one object at a time (resourceVersion), sums over objects are not.
 #pragma once
@@ -20,7 +20,7 @@ class CatchUp {
 
   // Each kind has to catch up with this term; 0: none has to.
   void await(uint64_t term) { awaited_ = term; }
-  // May come before the term is awaited.
+  // Can come before the term is awaited.
   void caught_up(const ResourceType& kind, uint64_t term);
 
   bool done() const { return behind().empty(); }

@@ -83,7 +83,7 @@ void Engine::concern(const TypedObject& object) {
 
 void Engine::put(const TypedObject& object, bool watched, Now now) {
   const ObjectKey key = key_of(object);
-  // Another version may be right.
+  // Another version can be right.
   if (!quarantine_.holds(key, Broke::kState, meta_of(object).resource_version)) quarantine_.release(key, Broke::kState);
   if (!quarantine_.holds(key, Broke::kQuota, meta_of(object).resource_version)) quarantine_.release(key, Broke::kQuota);
   try {
@@ -145,7 +145,7 @@ void Engine::replace(const KindListed& list, Now now) {
   note_listed(*list.type);
 }
 
-// Who begins to lead owes every object a look; whoever ends forgets what was planned.
+// A new leader reconciles every object; a replica that stops leading forgets its plans.
 // Writes under way are finished by their answers in either case.
 void Engine::lead(const LeadershipChanged& changed, Now now) {
   if (changed.leads) {
@@ -311,7 +311,7 @@ void Engine::reconcile(const ObjectKey& key, Commands& commands, Now wall_now) {
       const Duration wait = std::max<Duration>(*plan.again_at - now.wall, kShortestWait);
       work_queue_.enqueue_at(key, now.monotonic + wait);
     }
-    // What is only told later does not hold up the other reconcilers.
+    // An event that is reported later does not hold up the other reconcilers.
     if (plan.writes.empty() || queue_writes_that_give_way(key, plan, wall_now)) continue;
     if (defer_late_writes(key, plan, now)) break;
     hold_paused_writes(key, plan, wall_now);

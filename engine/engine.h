@@ -1,6 +1,6 @@
 // The heart of `muster serve`: a deterministic state machine that owns everything
 // muster knows of the cluster. Events go in, commands come out; what readers on
-// other threads may see is an immutable ClusterView.
+// other threads can see is an immutable ClusterView.
 //
 // One thread owns an Engine; nothing here locks, waits or reads a clock. The loop around it
 // (engine/loop/, with threads in runtime/engine_loop.h) feeds it and carries out its commands.
@@ -43,24 +43,24 @@ struct EngineSettings {
   manifests::WebhookRegistration webhooks{};
   bool keep_webhook_configurations = true;
   Duration webhook_write_interval = std::chrono::seconds(2);
-  // Nobody else is admitted while so many admissions are being written. When the API server is
-  // slow, quota goes to whoever is first once there is room, and is not held by those whose write
-  // waits in line. At least one.
+  // No more Workloads are admitted while this many admissions are being written. When the API server is slow, quota
+  // goes to the first Workload once there is room, and is not held by Workloads whose write waits in line. At least
+  // one.
   size_t admissions_at_a_time = 32;
-  // While so many writes are under way nothing more is planned, but for namespaces that have less than a share of them
-  // (kShares) under way: what waits in a line is planned from what was known when it was put there, and has no bound of
-  // its own.
+  // While this many writes are under way nothing more is planned, but for namespaces that have less than a share of
+  // them (kShares) under way: a write in a line is planned from what was known when it was put there, and the line has
+  // no other bound.
   size_t writes_at_a_time = 1024;
   ReconcilerSettings reconcilers{};
-  // Told of every step; must outlive the engine. Null: nobody.
+  // Called at every step; must outlive the engine. Null: none.
   StepWatch* watch = nullptr;
-  // Told of every batch by engine/loop/; must outlive it. Null: nobody.
+  // Called by engine/loop/ for every batch; must outlive it. Null: none.
   LoopObserver* observer = nullptr;
 };
 
 class Engine {
  public:
-  // `table` must outlive the engine; tests pass reconcilers of their own.
+  // `table` must outlive the engine; tests pass their own reconcilers.
   explicit Engine(EngineSettings settings, std::span<const reconcilers::Reconciler* const> table = reconcilers());
   // Its parts refer to each other.
   Engine(const Engine&) = delete;
@@ -73,11 +73,11 @@ class Engine {
   Commands plan(Now now);
 
   // Before every watched kind was listed once: false, and rules must not be asked. A kind that
-  // clusters do without may be absent instead.
+  // clusters do without can be absent instead.
   bool synced() const { return synced_kinds_.size() >= expected_kinds_; }
   // Kinds that are not served although muster needs them, or has seen objects of theirs; as in
   // "workloads.kueue.x-k8s.io". While there are any nothing is planned: a whole kind that is not
-  // there says nothing about its objects, so nobody is stopped and nobody started because of it.
+  // there says nothing about its objects, so no job is stopped or started because of it.
   std::vector<std::string> missing_kinds() const;
   bool leads() const { return leads_; }
   // As missing_kinds(): those that have not caught up with the last term of this replica. While there
@@ -93,8 +93,8 @@ class Engine {
   // When plan() wants to be called although nothing happened; nullopt: only after events.
   std::optional<MonotonicTime> next_tick() const;
 
-  // Keys that are set aside. An exception never leaves apply() or plan(): it is told of as a
-  // Breakage of the next plan, and all other keys go on.
+  // Keys that are set aside. An exception never leaves apply() or plan(): it is reported as a Breakage of the next
+  // plan, and all other keys go on.
   size_t quarantined() const { return quarantine_.size(); }
 
   const state::ClusterState& state() const { return state_; }
@@ -135,7 +135,7 @@ class Engine {
   void note_absent(const ResourceType& type);
   void note_listed(const ResourceType& type);
   size_t room() const { return writes_at_a_time_ - std::min(writes_at_a_time_, under_way_.size()); }
-  // As many writes as every namespace may have under way, whatever the others have.
+  // As many writes as every namespace can have under way, whatever the others have.
   size_t share() const { return writes_at_a_time_ / kShares; }
   std::vector<ObjectKey> take_ready_keys(Now now);
   bool is_whole() const { return synced() && missing_.empty(); }
@@ -195,7 +195,7 @@ class Engine {
   std::map<std::string, size_t, std::less<>> under_way_in_;  // of these, by the namespace of the request
   size_t admissions_under_way_ = 0;                          // of these
   WriteExpectations expectations_;                           // under way for the work queue
-  // Keys that met a name which a stranger has, and when to look again.
+  // Keys whose name another owner's object has, and when to look again.
   ExpiringSet<ObjectKey> blocked_{std::chrono::minutes(1)};
   // To be handed out.
   std::vector<ObjectEvent> events_;
@@ -224,7 +224,7 @@ class Engine {
   std::vector<Breakage> breakages_;  // to be handed out
   // What is being done to the object that is being put, for when that throws.
   Broke doing_ = Broke::kState;
-  // Quota may be on its way of which a scheduler that was made anew knows nothing.
+  // Writes of quota can be under way that a rebuilt scheduler does not know.
   std::optional<MonotonicTime> awaits_admissions_until_{};
   MonotonicTime scheduler_rests_until_{};
   std::map<std::string, int, std::less<>> broken_in_queue_;  // Workloads, by ClusterQueue

@@ -15,7 +15,7 @@ constexpr Duration kSchedulerRests = std::chrono::seconds(1);
 constexpr Duration kSchedulerRestsLong = std::chrono::seconds(10);
 // Longer than an answer and the watch need, and a limit if the watch of Workloads is lost.
 constexpr Duration kLongestForAdmissions = std::chrono::seconds(30);
-// If so many Workloads of one ClusterQueue fail, the ClusterQueue is the cause.
+// If this many Workloads of one ClusterQueue fail, the ClusterQueue is the cause.
 constexpr int kWorkloadsOfABrokenQueue = 3;
 // If more objects than this fail at once, the objects are not the cause.
 constexpr int kMostRebuilds = 1000;

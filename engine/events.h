@@ -46,10 +46,10 @@ struct ObjectRemoved {
   TypedObject object;
   ObjectTexts texts{};
 };
-// The certificates that the API server must trust, PEM, as they are stored now; empty
-// when somebody else (cert-manager's injector) puts them into the configurations.
-// Needed again whenever live_bundles() differ from it: another replica may know a
-// newer bundle, and only whoever reads the store can tell which one is right.
+// The certificates that the API server must trust, PEM, as they are stored now; empty when another program
+// (cert-manager's injector) puts them into the configurations. Needed again whenever live_bundles() differ
+// from it: another replica can know a newer bundle, and only a reader of the store knows which one is
+// right.
 struct CaBundleIssued {
   std::string pem;
 };
@@ -60,7 +60,7 @@ struct WriteFinished {
   // What the API server answered: the object as it is now, or its version only. What is in
   // that version is for the watch to show.
   std::optional<TypedObject> object{};
-  uint64_t version = 0;  // 0: not told
+  uint64_t version = 0;  // 0: not sent
   // The API server's sentence, where it has read the request and did not take it; empty otherwise.
   std::string why{};
   ObjectTexts texts{};  // of `object`
@@ -68,14 +68,14 @@ struct WriteFinished {
 // This replica has become the leader, or is it no more.
 struct LeadershipChanged {
   bool leads;
-  // Counts the times that this process became the leader. What it knows may be older than that,
+  // Counts the times that this process became the leader. What it knows can be older than that,
   // so it decides nothing before each kind has caught up with the term. 0: nothing is waited for.
   uint64_t term = 0;
   // Of a leader that is one no more: until when its Lease was valid; nullopt: until now. Only for what is counted of
   // its time (state/metrics/resource_seconds.h), so it is not recorded.
   std::optional<MonotonicTime> until{};
 };
-// All that the API server held of the kind when `term` began was told in events before this one.
+// All objects of the kind that the API server held when `term` began were in events before this one.
 struct KindCaughtUp {
   static constexpr uint64_t kForever = UINT64_MAX;  // a kind that is not watched
 
@@ -93,8 +93,8 @@ using Event = std::variant<KindListed, KindAbsent, ObjectChanged, ObjectRemoved,
 struct Command {
   uint64_t id;
   reconcilers::Write write;
-  // Must not be sent by a replica whose lease has run out. The webhook configurations
-  // are everybody's: any replica that serves admission may mend them.
+  // Must not be sent by a replica whose lease has run out. The webhook configurations belong to all replicas: any
+  // replica that serves admission can repair them.
   bool needs_leadership = true;
 };
 

@@ -23,13 +23,13 @@ class GivingWay {
   static constexpr Duration kQuick = std::chrono::milliseconds(20);
   static constexpr int kPause = 9;  // times as long as the write took
 
-  // Whether such a write for this key may start now. If not, the key waits in line until
+  // Whether such a write for this key can start now. If not, the key waits in line until
   // take_turns() names it.
   bool go_or_queue(const ObjectKey& key, MonotonicTime now);
   void started() { ++under_way_; }
   // `took` is the time to the answer; `others` says whether writes of other kinds are under way.
   void finished(Duration took, bool others, MonotonicTime now);
-  // Keys that have waited in line and may ask again, first come first served.
+  // Keys that have waited in line and can ask again, first come first served.
   std::vector<ObjectKey> take_turns(MonotonicTime now);
   // When take_turns() has something, if nothing is answered before; nullopt: not by time alone.
   std::optional<MonotonicTime> next() const;

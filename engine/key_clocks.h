@@ -2,8 +2,8 @@
 // when it began to wait: the wall clock of that moment, moved on by the monotonic one. So a
 // wall clock that is set forward makes nothing late at once, and one that is set back makes
 // nothing wait for an hour more. A key that waits for nothing sees the wall clock as it is, and so
-// does every key but a Workload's: the deadlines of gangs count from stamps of kubelets, which have
-// clocks of their own.
+// does every key but a Workload's: the deadlines of gangs count from stamps of kubelets, which have their own
+// clocks.
 //
 // Deadlines are counted from stamps in objects, which were written by some wall clock; without
 // a key's own one, a jump would count as time that has passed since. After a restart there are

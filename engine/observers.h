@@ -17,7 +17,7 @@
 
 namespace muster::engine {
 
-// A write whose answer told only a version is finished once the object shows it.
+// A write whose answer had only a version is finished once the object shows it.
 class SeenWrites final : public Observer {
  public:
   SeenWrites(WriteExpectations& expectations, WorkQueue& work_queue)

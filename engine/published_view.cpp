@@ -7,7 +7,7 @@
 namespace muster::engine {
 namespace {
 
-// What rules may ask about: namespaces, queues, jobs of all kinds as possible owners, what those consult, and claims of
+// What rules can ask about: namespaces, queues, jobs of all kinds as possible owners, what those consult, and claims of
 // JobSets. No StatefulSet: whoever makes a pod can say that one made it, and a part of a queued set would have no gate.
 bool is_shown(const ResourceType& type) {
   if (find_described_kind(type.group, type.kind) != nullptr || find_consulted_kind(type.group, type.kind) != nullptr)

@@ -1,12 +1,12 @@
 // Keys over which muster broke: an exception, or an invariant that did not hold. Whatever that
 // was, it was met because of the content of an object, so it will be met again, by every replica.
-// So the key is set aside, told once, and tried again when its object changes.
+// So the key is set aside, reported once, and tried again when its object changes.
 //
-// Three things can break over an object, each with a remedy of its own:
+// Three things can break over an object, each with its own remedy:
 //   reconciling  wrote nothing; the key is asked again whenever something concerns it
-//   the state    its indexes are half way through a change: they are made anew without this
+//   the state    its indexes are half way through a change: they are rebuilt without this
 //                version of the object, which is as if it were not there
-//   quota        the scheduler is half way through a change: it is made anew without the object
+//   quota        the scheduler is half way through a change: it is rebuilt without the object
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ namespace muster::engine {
 enum class Broke { kReconciling, kState, kQuota };
 std::string_view to_text(Broke broke);
 
-// What is told of it. No key: it was not met at any one object.
+// The report. No key: no single object caused it.
 struct Breakage {
   std::optional<ObjectKey> key;
   Broke broke;
@@ -33,7 +33,7 @@ struct Breakage {
 
   bool operator==(const Breakage&) const = default;
 };
-// `doing` is told where the exception does not know its place.
+// `doing` is reported where the exception does not know its place.
 Breakage describe(std::optional<ObjectKey> key, Broke broke, std::string_view doing, const std::exception& thrown);
 
 // One thread.

@@ -1,5 +1,5 @@
-// Who is told what the engine does, step by step, so that time can be taken: the engine has no
-// clock of its own.
+// An observer that is called at each step of the engine, so that time can be taken: the engine itself has no
+// clock.
 #pragma once
 
 #include <string_view>
@@ -11,13 +11,13 @@ namespace muster::engine {
 class StepWatch {
  public:
   virtual ~StepWatch() = default;
-  // On the engine's thread, for every step; steps are not nested. `key` may be null, and is good
+  // On the engine's thread, for every step; steps are not nested. `key` can be null, and is good
   // until the step has ended.
   virtual void began(std::string_view step, const ObjectKey* key) = 0;
   virtual void ended() = 0;
 };
 
-// One step, for as long as it lives; `watch` may be null.
+// One step, for as long as it lives; `watch` can be null.
 class WatchedStep {
  public:
   WatchedStep(StepWatch* watch, std::string_view step, const ObjectKey* key = nullptr) : watch_(watch) {

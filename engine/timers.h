@@ -54,7 +54,7 @@ class Timers {
     if (earliest_ == timer.time_) earliest_.reset();
   }
 
-  // Calls `fire(owner)` for each whose time has come; it may set and drop others.
+  // Calls `fire(owner)` for each whose time has come; it can set and drop others.
   template <class Fire>
   void take_due(MonotonicTime now, Fire&& fire) {
     while (!buckets_.empty() && buckets_.begin()->first <= bucket_of(now)) {

@@ -1,5 +1,5 @@
 // The objects that ask for what muster does not do (state/unsupported.h), as they are now:
-// counted for a gauge, told by an event on the object when the leader sees it first, and by one line
+// counted for a gauge, reported by an event on the object when the leader sees it first, and by one line
 // of the log for each kind and feature. One thread.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Whether the engine is stuck: in one step, for longer than any step may take. Pure; whoever
+// Whether the engine is stuck: in one step, for longer than any step should take. Pure; whoever
 // looks at regular times tells it what was seen (runtime/engine_watch.h).
 #pragma once
 

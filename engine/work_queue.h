@@ -37,7 +37,7 @@ class WorkQueue {
   WorkQueue(WorkQueue&&) = default;
   WorkQueue& operator=(WorkQueue&&) = default;
 
-  // Reconciled as soon as it may be: an object that it depends on has changed.
+  // Reconciled as soon as it can be: an object that it depends on has changed.
   void enqueue(const ObjectKey& key);
   // Reconciled at `time`, if not before; of two times the earlier one holds.
   void enqueue_at(const ObjectKey& key, MonotonicTime time);
@@ -54,9 +54,9 @@ class WorkQueue {
   enum class Result {
     kDone,
     kFailed,
-    kOutdated,  // the object has changed meanwhile, and the watch will show how
+    kOutdated,  // the object has changed since, and the watch will show how
   };
-  // Queues the key again: the result of the write may need another one. A key whose object is known to be outdated
+  // Queues the key again: the result of the write can need another one. A key whose object is known to be outdated
   // waits for a change, or a second.
   void write_finished(const ObjectKey& key, Result result, MonotonicTime now);
 

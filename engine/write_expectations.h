@@ -1,4 +1,4 @@
-// Writes whose answer told only the version that they made: the object itself comes by the
+// Writes whose answer had only the version that they made: the object itself comes by the
 // watch, which shows it in any case, so that it is sent and read once.
 #pragma once
 

@@ -1,7 +1,7 @@
 // Why an object does not run, or what else it does: the answer of `muster explain`, found in
 // what the engine knows. Pure, and a few milliseconds even where 50,000 Workloads wait.
 //
-// One reason is told, the first that stands in the way on the path of a job: it is not
+// One reason is reported, the first obstacle on the path of a job: it is not
 // queued, has no Workload, is inactive, stops, backs off, its queue is missing or stopped, it
 // waits in it, its checks are pending, its pods are not ready, it runs, it is finished. Reasons
 // are Kueue's tokens where Kueue has one.

@@ -35,7 +35,7 @@ void explain_priority(const ExplainContext& known, const reconcilers::JobContext
 reconcilers::Step explain_rejection(const ExplainContext& context, const ObjectKey& key, ExplainReply& reply);
 // A job that is in no queue, by whoever's choice: how far its pods are, or who would start it.
 void explain_unqueued(const ExplainContext& context, const jobs::QueuedJob& job, ExplainReply& reply);
-// A job that may run: whether it is started, its gang complete, its pods ready.
+// A job that can run: whether it is started, its gang complete, its pods ready.
 // `workload`: what it was admitted by, or nullptr.
 void explain_pods(const ExplainContext& context, const jobs::QueuedJob& job, const Workload* workload,
                   ExplainReply& reply);

@@ -1,8 +1,8 @@
 // What is queued as pods: a pod by itself, the pods of a group, and the StatefulSets and LeaderWorkerSets whose groups
 // of pods have Workloads.
 //
-// What a user is told of a pod comes from that pod and from its own Workload. Labels can name any group or set, so a
-// Workload counts only if it says itself that it is of this pod; names of other pods are never told.
+// What a user learns about a pod comes from that pod and from its own Workload. Labels can name any group or set, so a
+// Workload counts only if it says itself that it is of this pod; names of other pods are never shown.
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -116,7 +116,7 @@ void explain_pod_without_workload(const ExplainContext& context, const QueuedPod
   }
 }
 
-// Its set is queued as a whole: what of it waits, its owner may say.
+// Its set is queued as a whole: what of it waits, its owner can say.
 void explain_pod_of_set(const QueuedPod& pod, ExplainReply& reply) {
   const bool leads = pod.meta.annotation(kSuspendingParent) == kLeaderWorkerSetFramework;
   const ResourceType& type = leads ? kLeaderWorkerSets : kStatefulSets;

@@ -68,7 +68,7 @@ inline constexpr size_t kCauses = static_cast<size_t>(Cause::kPreempted) + 1;
 // row has no command.
 struct Remedy {
   Cause cause;
-  std::string_view by;  // empty: nobody has to act, `what` says when it starts
+  std::string_view by;  // empty: no action is needed, `what` says when it starts
   std::string_view what;
   std::string_view command{};              // words, each quoted after its values are filled in
   const ResourceType* suggests = nullptr;  // see ExplainedAction

@@ -47,7 +47,7 @@ class PodPlaces {
     NodeRange range;
     const NodeGroup* nodes;
   };
-  // Pods that may have the same nodes and ask for the same.
+  // Pods that can have the same nodes and ask for the same.
   struct Sort {
     PodSpecPtr spec;  // keeps the key of sorts_ alive
     bool limited = false;

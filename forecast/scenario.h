@@ -20,7 +20,7 @@ namespace muster::forecast {
 
 // What jobs that come often have in common.
 struct JobShape {
-  // As muster makes it for such a job. Each job gets a copy with a name, a uid and a time of its own.
+  // As muster makes it for such a job. Each job gets a copy with its own name, uid and time.
   WorkloadPtr workload;
   std::string kind;  // of the job: "RayJob"
   std::string job;   // its name
@@ -53,7 +53,7 @@ struct FlavorTraits {
 };
 
 inline constexpr std::string_view kPodsResource = "pods";
-// Of a node for which nobody says how many pods it takes: the kubelet's default.
+// Of a node that does not say how many pods it takes: the kubelet's default.
 inline constexpr int64_t kPodsOfNode = 110;
 
 // Nodes that are equal in all that pods ask for.

@@ -14,23 +14,23 @@
 // The contract. The ConfigMap <name>-group-scheduling (JobSet) or
 // <name>.job-group-scheduling (Job) has two keys, which the waiter sees as files:
 //
-//   started   tokens of runs whose pods may all start, one per line
+//   started   tokens of runs whose pods can all start, one per line
 //   expired   tokens of runs whose deadline passed first, one per line
 //
 // A token is <owner uid>/<restart attempt>/<epoch>; it names one run. The reconciler
 // writes a run's token into exactly one of the keys, and never takes it back while the
-// owner may run. A suspension ends the owner's runs, and empties `started`.
+// owner can run. A suspension ends the owner's runs, and empties `started`.
 // The waiter exits with
 //
 //   0    its token is a line of `started` (this wins, should both list it)
 //   1    its token is a line of `expired`, or nothing was decided within
-//        timeoutAfterSeconds + 120 s of its own start (or --grace-seconds), which happens
+//        timeoutAfterSeconds + 120 s of its start (or --grace-seconds), which happens
 //        only when muster is down; the termination message distinguishes the two
 //   2    it was started wrongly: an empty part of the token, no volume, bad arguments
 //   143  it was stopped (SIGTERM)
 //
 // The waiter learns its token from MUSTER_OWNER_UID, MUSTER_RESTART_ATTEMPT and
-// MUSTER_EPOCH, which are fieldRefs to labels and annotations of its own pod, so that
+// MUSTER_EPOCH, which are fieldRefs to labels and annotations of its pod, so that
 // restart, suspend and resume, and re-creation under one name never pass an old gate.
 #pragma once
 
@@ -59,7 +59,7 @@ inline constexpr std::string_view kWaiterProgram = "muster-wait";
 // The time after the gang's timeout at which a waiter fails without muster.
 inline constexpr int64_t kWaiterGraceSeconds = 120;
 // The same where one of several targets starts after another replicated job (dependsOn). The gang's time begins when
-// all targets may start, at any time after the first waiter has.
+// all targets can start, at any time after the first waiter has.
 inline constexpr int64_t kPatientWaiterGraceSeconds = int64_t{365} * 24 * 60 * 60;
 
 // What becomes of an owner whose pods have not all started in time.

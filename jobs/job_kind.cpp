@@ -12,7 +12,7 @@ namespace muster::jobs {
 std::span<const JobKind* const> job_kinds() {
   static std::vector<const JobKind*> kinds = {&batch_job,  &jobset,       &plain_pod,
                                               &deployment, &stateful_set, &leader_worker_set};
-  // They last as long as the process, at one address; more may be installed while it starts.
+  // They last as long as the process, at one address; more can be installed while it starts.
   static std::deque<DescribedKind> made;
   const auto described = described_kinds();
   while (made.size() < described.size()) kinds.push_back(&made.emplace_back(*described[made.size()]));

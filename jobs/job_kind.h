@@ -52,7 +52,7 @@ using ConstPodTemplateRef = BasicPodTemplateRef<const nlohmann::json>;  // for r
 
 // Of a job whose parts start one after another.
 struct Stages {
-  bool more_wait = false;    // parts that may not start yet
+  bool more_wait = false;    // parts that cannot start yet
   bool next_starts = false;  // pods are not ready only of parts that had to wait for others
 };
 
@@ -79,7 +79,7 @@ class JobKind {
   bool is_watched(const RuleSettings& settings) const { return always_watched_ || is_enabled(settings); }
   bool is_enabled(const RuleSettings& settings) const;
 
-  // Whether a configuration may enable it.
+  // Whether a configuration can enable it.
   virtual bool is_offered() const { return true; }
   // Its Workloads are made, started and stopped by a reconciler of the kind's own, and not by reconcilers/job: its
   // objects do not have one place that suspends them.
@@ -108,7 +108,7 @@ class JobKind {
   virtual bool forms_are_checked_on_update() const { return true; }
   // Whether a job can name an existing Workload of a user.
   virtual bool takes_prebuilt_workloads() const { return true; }
-  // Whether a job may grow and shrink while it runs (annotation kueue.x-k8s.io/elastic-job).
+  // Whether a job can grow and shrink while it runs (annotation kueue.x-k8s.io/elastic-job).
   virtual bool takes_elastic_jobs() const { return false; }
   // Added to what is wrong with a template that the job does not hold; empty: it does.
   virtual std::string_view where_templates_come_from() const { return {}; }
@@ -148,14 +148,14 @@ class JobKind {
   // Its controller needs the quota while the object is being deleted.
   virtual bool works_while_deleted(const TypedObject&) const { return false; }
   virtual bool active(const TypedObject& job) const = 0;      // some of its pods run
-  virtual bool pods_ready(const TypedObject& job) const = 0;  // of the parts that may start
+  virtual bool pods_ready(const TypedObject& job) const = 0;  // of the parts that can start
   virtual Stages stages(const TypedObject&) const { return {}; }
   // nullopt: it has not ended.
   virtual std::optional<JobEnd> end(const TypedObject& job) const = 0;
   virtual std::vector<ReclaimablePod> reclaimable_pods(const TypedObject& job) const = 0;
   // Names, counts and templates, in order; cheap.
   virtual std::vector<PodSet> pod_set_shapes(const TypedObject& job, const RuleSettings& settings) const = 0;
-  // The PriorityClass that the job itself names for its pods, before their templates do; may be empty.
+  // The PriorityClass that the job itself names for its pods, before their templates do; can be empty.
   virtual std::string_view pod_priority_class(const TypedObject&) const { return {}; }
   // What the pods' own labels say of their place, for topology requests (`topologyRequest` of a pod set).
   virtual nlohmann::json topology_labels(const TypedObject& job, size_t pod_set) const = 0;

@@ -60,8 +60,8 @@ Result<bool, Undecided> in_managed_namespace(const Review& review);
 // The same of a namespace with these labels; nullptr when it is not known.
 Result<bool, Undecided> in_managed_namespace(const RuleSettings& settings, std::string_view name, const Labels* labels);
 
-// Whether the direct controller is of an enabled kind, queued or not: such an
-// object gets no defaults of its own.
+// Whether the direct controller is of an enabled kind, queued or not: such an object itself gets no
+// defaults.
 bool has_enabled_controller(const RuleSettings& settings, const nlohmann::json& object);
 
 // A controller, near or far, that is queued; the topmost, whose Workload counts the pods.
@@ -102,7 +102,7 @@ bool is_queued_by_itself(const Review& review, const nlohmann::json& object);
 // Whether the object under review is of an enabled kind and is queued; false while that is not known.
 bool is_queued_here(const Review& review);
 
-// Whether the sender may start queued jobs, and makes the Jobs of JobSets (RuleSettings::admitters).
+// Whether the sender can start queued jobs, and makes the Jobs of JobSets (RuleSettings::admitters).
 bool is_admitter(const Review& review);
 
 // 'JobSet "train"', for messages.

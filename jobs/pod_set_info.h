@@ -1,5 +1,5 @@
 // What an admission adds to the pods of one pod set, and what a stop takes away again:
-// the part of a pod template that may change while a job is suspended. Pure values.
+// the part of a pod template that can change while a job is suspended. Pure values.
 // Source: Kueue, pkg/podset.
 #pragma once
 

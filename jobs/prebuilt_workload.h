@@ -1,4 +1,4 @@
-// A job may name a Workload that exists already instead of having one made for it:
+// A job can name a Workload that exists already instead of having one made for it:
 // by the annotation kueue.x-k8s.io/prebuilt-workload-name, or by the label of the
 // same key, which holds at most 63 characters.
 #pragma once

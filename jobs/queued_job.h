@@ -40,7 +40,7 @@ class QueuedJob {
   std::string_view pod_priority_class() const { return kind_->pod_priority_class(*job_); }
   // Of the label kueue.x-k8s.io/max-exec-time-seconds; nullopt when it is none.
   std::optional<int32_t> maximum_execution_seconds() const;
-  // Its Workload may grow and shrink while it runs (annotation kueue.x-k8s.io/elastic-job).
+  // Its Workload can grow and shrink while it runs (annotation kueue.x-k8s.io/elastic-job).
   bool elastic(const RuleSettings& settings) const;
 
   // See JobKind.
@@ -80,7 +80,7 @@ class QueuedJob {
 
  private:
   const JobKind* kind_;
-  std::shared_ptr<const TypedObject> own_;  // may be empty
+  std::shared_ptr<const TypedObject> own_;  // can be empty
   const TypedObject* job_;
 };
 

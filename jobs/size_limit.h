@@ -1,5 +1,5 @@
 // What no rule is asked about, because of its sheer number of parts: each rule takes microseconds
-// for each of them, and an object of 3 MiB may have a million.
+// for each of them, and an object of 3 MiB can have a million.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What may change of a pod template while a job is suspended, of a template as objects hold it. Parses only that: a
+// What can change of a pod template while a job is suspended, of a template as objects hold it. Parses only that: a
 // template can be as large as an object can be.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Topology-aware scheduling: what the annotations of a pod template ask for, and
-// what is wrong with it. A pod set may be placed within one domain of a level
+// what is wrong with it. A pod set can be placed within one domain of a level
 // (required, preferred), anywhere (unconstrained), in slices that each fit one
 // domain, in several layers of slices, or together with another pod set (group).
 // Source: Kueue, Topology Aware Scheduling (KEP-2724).

@@ -1,5 +1,5 @@
 // Labels and annotations without effect: those of Kueue 0.20 that muster does not read, and misspelt ones. A user has
-// to be told: they are silently without effect otherwise.
+// to get a warning: they are silently without effect otherwise.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

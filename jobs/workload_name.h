@@ -19,7 +19,7 @@ struct WorkloadOwner {
   std::string_view uid;
 };
 
-// How long a name may be: as that of any object, or of a label value with the gate
+// How long a name can be: as that of any object, or of a label value with the gate
 // ShortWorkloadNames.
 size_t max_workload_name(const RuleSettings& settings);
 

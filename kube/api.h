@@ -30,7 +30,7 @@ struct KubeRequest {
   std::string accept = "application/json";
   // For one attempt, from connecting to the last byte.
   Duration timeout = std::chrono::seconds(30);
-  // Whether doing it twice is doing it once, so that it may be sent again when no
+  // Whether doing it twice is doing it once, so that it can be sent again when no
   // answer came.
   bool repeatable = false;
   // Never retried, for any answer: the caller has its own schedule.
@@ -42,7 +42,7 @@ struct KubeRequest {
   size_t max_answer_bytes = 0;
   // Whether metadata.managedFields of the answer are kept; they are half of most objects, and few read them.
   bool managed_fields = false;
-  // Where to put the length of the answer; may be null.
+  // Where to put the length of the answer; can be null.
   size_t* answer_bytes = nullptr;
 };
 

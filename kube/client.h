@@ -35,7 +35,7 @@ class KubeClient final : public KubeApi {
  public:
   // Reads the credentials once, so that errors in them appear at startup; sends nothing. An exec
   // plugin runs now. The observer and what `timing` refers to must outlive the client. Ignores
-  // SIGPIPE for the whole process, because OpenSSL writes to sockets that the server may have
+  // SIGPIPE for the whole process, because OpenSSL writes to sockets that the server has possibly
   // closed.
   static Result<std::unique_ptr<KubeClient>> make(ClusterAccess access, ClientOptions options, Timing timing,
                                                   KubeObserver& observer);

@@ -14,7 +14,7 @@ using nlohmann::json;
 
 constexpr Duration kTimeout = std::chrono::seconds(10);
 
-// In the name of nobody.
+// In the name of no user.
 json forged_session() {
   return reader_session({{"username", "muster.batch:nobody"}}, "");
 }
@@ -76,7 +76,7 @@ void ReaderSessions::sweep(std::stop_token stop) {
   for (const json& session : listed ? array_at(*listed, {"items"}) : json::array()) {
     if (!is_over(session, clock_.now().wall)) continue;
     const DeleteOptions this_one{.uid = std::string(string_at(session, {"metadata", "uid"}))};
-    // Another replica may be quicker; what stays is found again.
+    // Another replica can be quicker; what stays is found again.
     (void)api_.remove(resource_of(kReaderSessions), string_at(session, {"metadata", "namespace"}),
                       string_at(session, {"metadata", "name"}), this_one, stop);
   }

@@ -1,9 +1,9 @@
 // The persons behind ReaderSessions (api/meta/reader_session.h), by the word of the API server: one GET says who has
 // created the session of a token. What makes that true is an admission policy, so no session is believed before a
-// dry-run create in somebody else's name was refused by it; a refusal is remembered for a minute.
+// dry-run create in another user's name was refused by it; a refusal is remembered for a minute.
 //
 // Persons delete their sessions when they are done. Those of clients that died are deleted here when they are over,
-// some at a time, while sessions are in use: nothing runs where nobody asks.
+// some at a time, while sessions are in use: nothing runs without requests.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

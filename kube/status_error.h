@@ -20,7 +20,7 @@ struct StatusCause {
 };
 
 // What the API server answered instead of an object, or, with code 0, why there is
-// no answer: then the request may or may not have been carried out.
+// no answer: then it is unknown whether the request was carried out.
 struct StatusError {
   int code = 0;         // HTTP status; 0: no answer
   std::string reason;   // Kubernetes' word ("NotFound"), or one of the k...Reason below
@@ -48,7 +48,7 @@ inline constexpr std::string_view kCancelledReason = "Cancelled";              /
 inline constexpr std::string_view kTooLateReason = "TooLate";                  // not sent (again): not_after
 inline constexpr std::string_view kCredentialsReason = "CredentialsNotReady";  // no token or certificate available
 inline constexpr std::string_view kUnreadableReason = "UnreadableAnswer";      // not what was asked for
-inline constexpr std::string_view kTooLargeReason = "AnswerTooLarge";          // more bytes than may be read
+inline constexpr std::string_view kTooLargeReason = "AnswerTooLarge";          // more bytes than can be read
 
 StatusError unanswered(std::string_view reason, std::string message);
 

@@ -68,7 +68,7 @@ void Watch::run(std::stop_token stop) {
     const std::stop_callback on_stop(stop, [&] { attempt_source.request_stop(); });
     const std::stop_token cut = attempt_source.get_token();
     const MonotonicTime started = timing_.clock.now().monotonic;
-    // A list goes on: there may be none that is shorter.
+    // A list goes on: there can be none that is shorter.
     std::optional<WatchAttempt> attempt = ask_check(stop);
     if (!attempt) attempt = version_.empty() ? list(stop) : watch(cut);
     if (!attempt || cut.stop_requested()) continue;

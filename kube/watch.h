@@ -29,7 +29,7 @@ enum class WatchChange { kAdded, kModified, kDeleted };
 class WatchSink {
  public:
   virtual ~WatchSink() = default;
-  // A full list begins. It may begin again before it is complete: forget its start.
+  // A full list begins. It can begin again before it is complete: forget its start.
   // Until on_replaced the previous picture holds.
   virtual void on_list_started() = 0;
   virtual void on_listed(const nlohmann::json& object) = 0;
@@ -82,7 +82,7 @@ class Watch {
 
  private:
   void run(std::stop_token stop);
-  std::optional<WatchAttempt> ask_check(std::stop_token stop);  // nullopt: it may go on
+  std::optional<WatchAttempt> ask_check(std::stop_token stop);  // nullopt: it can go on
   std::optional<WatchAttempt> list(std::stop_token stop);       // nullopt: complete
   WatchAttempt watch(std::stop_token stop);
   // One line of the stream; false when the watch cannot go on.
@@ -104,7 +104,7 @@ class Watch {
   WatchSink& sink_;
   KubeObserver& observer_;
   const Timing timing_;
-  const KindCheck check_;  // may be empty
+  const KindCheck check_;  // can be empty
   std::atomic<bool> synced_ = false;
 
   mutable Mutex mutex_;
@@ -117,7 +117,7 @@ class Watch {
   std::string why_;      // the last attempt ended; empty when in good order
   int absences_ = 0;     // reported by discovery in a row
   bool told_absent_ = false;
-  std::string objection_;  // of the check, as told
+  std::string objection_;  // of the check, as reported
   bool told_forbidden_ = false;
   uint64_t term_ = 0;            // asked for when the attempt began
   uint64_t caught_up_with_ = 0;  // as reported

@@ -13,7 +13,7 @@ namespace muster::kube {
 // Bytes arrive cut anywhere; frames leave whole. Holds at most one unfinished frame.
 class WatchFrames {
  public:
-  // etcd refuses objects past 1.5 MiB; JSON may be some times larger than what etcd stores.
+  // etcd refuses objects past 1.5 MiB; JSON can be some times larger than what etcd stores.
   static constexpr size_t kMaxFrameBytes = 16 * 1024 * 1024;
 
   explicit WatchFrames(size_t max_frame_bytes = kMaxFrameBytes) : max_frame_bytes_(max_frame_bytes) {}

@@ -207,7 +207,7 @@ Documents manifests(ManifestSet set, const ManifestOptions& options) {
       break;
   }
   // The namespace first, since others live in it; the webhooks last, so that nothing
-  // is asked of muster before it has been told to start. An APIService without an answer holds up the deletion of
+  // is asked of muster before it is started. An APIService without an answer holds up the deletion of
   // namespaces until muster is there.
   Documents all = deployment(options);
   Documents before = fitted(own_definitions(), options);

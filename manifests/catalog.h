@@ -39,16 +39,16 @@ enum class ManifestSet {
 Result<ManifestSet> parse_manifest_set(std::string_view text);
 
 struct ManifestOptions {
-  // The namespace and the webhook Service's name or URL stand in here.
+  // The namespace and the webhook Service's name or URL come from here.
   WebhookRegistration registration{};
   RightsOptions rights{};
-  // Further arguments of the Deployment's `muster serve`, so that it wants what it may.
+  // Further arguments of the Deployment's `muster serve`, so that it uses exactly its permissions.
   std::vector<std::string> arguments{};
   // "registry.example/muster:1.2"; empty: the one that manifests/kustomization.yaml names.
   std::string image{};
   // Text of the configuration file for the ConfigMap; empty: the one in manifests/config.yaml.
   std::string configuration{};
-  // Whether kueue.x-k8s.io/v1beta1 is served, as Kueue did before 0.20. It costs the API server a cache of its own for
+  // Whether kueue.x-k8s.io/v1beta1 is served, as Kueue did before 0.20. It costs the API server a separate cache for
   // each kind, to which it converts every write. Stored objects of that version are readable all the same.
   bool serves_v1beta1 = false;
   // What the admission policy does with objects that ask for a queue and are of a kind that

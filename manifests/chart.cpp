@@ -46,7 +46,7 @@ ManifestOptions options_of(const Mode& mode, bool groups) {
     options.registration.frameworks.emplace(kind->framework);
     options.rights.frameworks.emplace(kind->framework);
   }
-  // Not so what muster may do with pods, which gangs have too: these rights are in furtherRules.
+  // Not so what muster can do with pods, which gangs have too: these rights are in furtherRules.
   options.registration.frameworks.emplace(jobs::plain_pod.framework);
   return options;
 }

@@ -1,4 +1,4 @@
-// What the agents of in-place restarts (docs/in-place-restart.md) may do, with the service account that JobSet's
+// What the agents of in-place restarts (docs/in-place-restart.md) can do, with the service account that JobSet's
 // example gives them, jobset-in-place-restart in any namespace: an admission policy that the API server evaluates by
 // itself. RBAC can only say "patch pods"; the policy says: one annotation, of the pod in which the agent runs. So a
 // program that takes over such a pod can change no other pod, and cannot keep others from restarting. Pure.

@@ -1,7 +1,7 @@
 // An admission policy that takes `metadata.managedFields` from the Workloads that muster creates, before they
 // are stored. It is a third of such an object: each write reads, merges and stores it, and each watch sends it,
-// though nobody applies Workloads. The API server evaluates it by itself (CEL); while the field is absent it
-// keeps it so, until somebody applies the object server-side. Pure.
+// though no client applies Workloads. The API server evaluates it by itself (CEL); while the field is absent it
+// keeps it so, until a client applies the object server-side. Pure.
 //
 // It is not among `all`: older API servers do not know the kind.
 //

@@ -17,7 +17,7 @@ nlohmann::json more_than_its_deletion();
 
 // Objects that carry keys of kueue.x-k8s.io or muster.batch, before or after; and the others.
 // Of a JobSet also those whose pod templates have a start barrier: the field that asked for it
-// is lost when JobSet's CRD is installed anew, and a resume without a new epoch would pass it.
+// is lost when JobSet's CRD is reinstalled, and a resume without a new epoch would pass it.
 nlohmann::json queued_or_gang();
 nlohmann::json not_sent_by_another_entry();
 
@@ -41,7 +41,7 @@ nlohmann::json suspended_by_parent();
 // Pods are members of gangs only where the Job controller made them (validators/gang/gang_pods.cpp);
 // it is not asked about those.
 nlohmann::json not_by_the_job_controller();
-// ConfigMaps that a start barrier may wait for (validators/gang/gang_config_maps.cpp).
+// ConfigMaps that a start barrier can wait for (validators/gang/gang_config_maps.cpp).
 nlohmann::json named_as_of_a_gang();
 
 // muster's own writes follow the rules by construction.
@@ -54,7 +54,7 @@ nlohmann::json not_started_by_muster(const std::string& own_namespace);
 
 nlohmann::json with_managed_fields();
 
-// Workloads of which fewer pods than asked for may run: all that a mutator edits.
+// Workloads of which fewer pods than asked for can run: all that a mutator edits.
 nlohmann::json with_min_count();
 // An object that says something of protection from preemption (api/preemption_protection.h) that it has not said
 // before. Of a LocalQueue the same, or it has a share among others, and had not the same one before.
@@ -66,7 +66,7 @@ nlohmann::json with_share_or_protection();
 nlohmann::json of_a_queue_or_job();
 
 // All but writes to a Workload's status that change its conditions alone, such as that of its
-// end: what a condition may say is in the CRD. Except that one which reserves quota must
+// end: what a condition can say is in the CRD. Except that one which reserves quota must
 // come with an admission, which is a rule's business.
 nlohmann::json more_than_conditions();
 

@@ -16,7 +16,7 @@ inline constexpr std::string_view kWebhookConfigurationName = "muster";  // both
 // ValidatingAdmissionPolicy and its binding.
 inline constexpr std::string_view kUnqueuedKindsPolicyName = "muster-unqueued-kinds";
 inline constexpr std::string_view kWebhookServiceName = "muster-webhook";
-// Of its own, since it leads to replicas that are not ready yet, too.
+// Separate, since it leads to replicas that are not ready yet, too.
 inline constexpr std::string_view kConversionServiceName = "muster-conversion-service";
 inline constexpr std::string_view kCertificateSecretName = "muster-webhook-cert";
 // Kueue's: two of them cannot lead at once.
@@ -26,7 +26,7 @@ inline constexpr std::string_view kLeaseRoleName = "muster-lease";  // where the
 inline constexpr std::string_view kMetricsReaderRoleName = "muster-metrics-reader";
 // Not the role's name: administrators name their own binding of the role so, and an apply would replace its subjects.
 inline constexpr std::string_view kExplainMetricsBindingName = "muster-explain-metrics";
-// Reads the ConfigMap by which the API server is told from others, in kube-system; Kubernetes brings the Role.
+// Reads the ConfigMap by which the API server is distinguished from others, in kube-system; Kubernetes brings the Role.
 inline constexpr std::string_view kAuthenticationReaderBindingName = "muster-authentication-reader";
 inline constexpr std::string_view kAuthenticationReaderRoleName = "extension-apiserver-authentication-reader";
 // APIServices of Kueue's visibility API; Kueue's own have the same names.
@@ -37,12 +37,12 @@ inline constexpr std::string_view kVisibilityPortName = "visibility";
 // The listener of metrics and explanations, and the name of its port.
 inline constexpr std::string_view kMetricsServiceName = "muster-metrics";
 inline constexpr std::string_view kMetricsPortName = "metrics";
-// Tokens for `muster explain` are made for this audience: nobody else takes them.
+// Tokens for `muster explain` are made for this audience: other servers reject them.
 inline constexpr std::string_view kExplainAudience = "muster.batch/explain";
 // The service account of a namespace in whose name persons ask.
 inline constexpr std::string_view kExplainAccountName = "muster-explain";
 inline constexpr std::string_view kExplainViewerRoleName = "muster-explain-viewer";
-// Binds this Role to everybody whom the API server knows: who asks is a question of the request.
+// Binds this Role to every user whom the API server knows: each request says which user asks.
 inline constexpr std::string_view kReadersBindingName = "muster-readers";
 inline constexpr std::string_view kEverybodyGroup = "system:authenticated";
 // ValidatingAdmissionPolicy and its binding.

@@ -127,7 +127,7 @@ json cluster_rules(const RightsOptions& options) {
   add_job_rules(options, rules);
   add_queue_rules(options, rules);
   add_definition_rules(options, rules);
-  // Also where somebody else makes the certificates: entries follow the LocalQueues named "default".
+  // Also where another program makes the certificates: entries follow the LocalQueues named "default".
   rules.push_back(rule({"admissionregistration.k8s.io"},
                        {"mutatingwebhookconfigurations", "validatingwebhookconfigurations"}, {"list", "watch", "patch"},
                        {std::string(kWebhookConfigurationName)}));
@@ -176,7 +176,7 @@ json lease_rules(const RightsOptions& options) {
 }
 
 // The API server's proxy to the one Service, by port name as `muster explain` spells it, and whether a replica leads.
-// What may be read of muster is asked of the API server for every request. `lease`: empty: it is elsewhere.
+// What can be read of muster is asked of the API server for every request. `lease`: empty: it is elsewhere.
 json explain_viewer(std::string_view own_namespace, const std::string& lease) {
   json viewer = object(std::string(kRbacApi) + "/v1", "Role", kExplainViewerRoleName, own_namespace);
   viewer["rules"] = {rule({""}, {"services/proxy"}, {"get"},

@@ -1,6 +1,6 @@
-// What muster may do in a cluster, and nothing more: read the kinds that it watches
+// What muster can do in a cluster, and nothing more: read the kinds that it watches
 // (api/watched_kinds.h), write what its reconcilers write, keep its own Secret, Lease and
-// two webhook configurations, ask who may read the metrics, and read its own Pod. Which
+// two webhook configurations, ask who can read the metrics, and read its own Pod. Which
 // of these it needs depends on its configuration, and so do the rights. Pure.
 //
 // What RBAC cannot say of these rights is in a policy (own_account.h).
@@ -20,11 +20,11 @@
 namespace muster::manifests {
 
 struct RightsOptions {
-  // muster may come to be the JobSet controller, or to stand beside another one. Both are
+  // muster can come to be the JobSet controller, or to stand beside another one. Both are
   // to be reckoned with where that is found out at start.
   bool native_jobsets = true;
   bool external_jobsets = true;
-  // Jobs and JobSets may start as a group.
+  // Jobs and JobSets can start as a group.
   bool group_scheduling = true;
   // Names of the definitions of kinds that the configuration itself describes.
   std::vector<std::string> own_kinds{};
@@ -42,7 +42,7 @@ struct RightsOptions {
   // The visibility API is aggregated: muster keeps the CA bundle of its APIServices, and reads by which certificate the
   // API server is to be known.
   bool aggregated_visibility = false;
-  // The Secret that holds the certificates; empty: somebody else makes them.
+  // The Secret that holds the certificates; empty: another program makes them.
   std::string secret{kCertificateSecretName};
   // The leader's Lease; an empty name: no leader is elected. An empty namespace: muster's own.
   std::string lease{kLeaseName}, lease_namespace{};
@@ -52,10 +52,10 @@ struct RightsOptions {
 RightsOptions rights_for(const LoadedConfiguration& configuration);
 
 // ServiceAccount, ClusterRole and Roles with their bindings, and the ClusterRole that
-// whoever scrapes the metrics needs; and the Role of those who may reach `muster explain`
+// whoever scrapes the metrics needs; and the Role of those who can reach `muster explain`
 // through the API server, which a RoleBinding gives to whom it should.
 //
-// create cannot be limited by name, so muster may create any Secret in its own
+// create cannot be limited by name, so muster can create any Secret in its own
 // namespace, but read and change only the one. Listing and watching by name work
 // with the field selector metadata.name, which muster uses.
 std::vector<nlohmann::json> rbac_objects(std::string_view own_namespace, const RightsOptions& options);

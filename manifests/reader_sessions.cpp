@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-// What is empty is left out on one side and may be written on the other.
+// What is empty is left out on one side and can be written on the other.
 std::string same(const std::string& field, const std::string& empty) {
   const auto value = [&](const std::string& of) {
     return "(has(" + of + field + ") ? " + of + field + " : " + empty + ")";

@@ -2,7 +2,7 @@
 // with an object by them before it asks a webhook. `muster review` uses this without a cluster. Pure.
 //
 // The texts of the errors are the API server's, so that both say the same of an object.
-// What a schema preserves without naming it (pod templates) is not looked at.
+// What a schema preserves without naming it (pod templates) is not checked.
 // Source: apiextensions-apiserver pkg/apiserver/schema (1.36): pruning, defaulting, listtype, validation;
 // kube-openapi pkg/validation/validate.
 #pragma once

@@ -118,7 +118,7 @@ class Checker {
     }
   }
 
-  // What an item of a map-like list is told apart by; the item itself where there are no keys.
+  // What distinguishes an item of a map-like list; the item itself where there are no keys.
   static json key_of(const std::vector<std::string>& keys, const json& item) {
     if (keys.empty()) return item;
     json key = json::object();

@@ -60,7 +60,7 @@ FieldErrors check_metadata(const json& object, const json& old) {
     for (const std::string& complaint : is_dns1123_subdomain(name))
       errors.push_back(invalid("metadata.name", name, complaint));
   } else {
-    // The API server adds a letter or a digit, so the prefix may end with a dash.
+    // The API server adds a letter or a digit, so the prefix can end with a dash.
     for (const std::string& complaint : is_dns1123_subdomain(std::string(generated) + "a"))
       errors.push_back(invalid("metadata.generateName", generated, complaint));
   }

@@ -30,7 +30,7 @@ inline constexpr ResourceType kValidatingAdmissionPolicyBindings{
     "ValidatingAdmissionPolicyBinding", false, "admissionregistration.k8s.io/v1",
 };
 
-// spec.validationActions of the binding. A warning stands in the audit log as well.
+// spec.validationActions of the binding. A warning is in the audit log as well.
 nlohmann::json validation_actions(UnqueuedKinds action);
 
 // Of integrations.externalFrameworks: kinds that other controllers queue, so that there is nothing to tell.

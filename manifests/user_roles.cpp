@@ -100,8 +100,8 @@ json in_place_agent() {
   return made;
 }
 
-// The other kinds that can be queued and are not Kubernetes' own, whose roles grant those. Their operators have roles
-// of their own for view and edit.
+// The other kinds that can be queued and are not Kubernetes' own, whose roles grant those. Their operators have their
+// own roles for view and edit.
 void add_queued_kinds(std::vector<json>& roles) {
   for (const ResourceType* type : queued_types()) {
     const bool of_kubernetes = type->group.empty() || type->group == "apps";

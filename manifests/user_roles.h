@@ -8,10 +8,10 @@
 //   muster-reader        asks muster in the own name (ReaderSessions); part of both and of view
 //   muster-batch-user    creates jobs and reads queues and Workloads; bind it in a namespace
 //
-// What a user of a namespace needs is aggregated to Kubernetes' own roles view and edit (and by these to admin). Nobody
-// gets a right to write a status, or Workloads and LocalQueues by view, edit or admin: quota is for administrators of
-// queues to give. The labels rbac.kueue.x-k8s.io/batch-admin and batch-user are Kueue's, so that roles which
-// administrators have labelled for Kueue are aggregated here as well.
+// What a user of a namespace needs is aggregated to Kubernetes' own roles view and edit (and by these to admin). No
+// role grants a right to write a status, and view, edit and admin grant none to write Workloads and LocalQueues: quota
+// is for administrators of queues to give. The labels rbac.kueue.x-k8s.io/batch-admin and batch-user are Kueue's, so
+// that roles which administrators have labelled for Kueue are aggregated here as well.
 //
 // Source: https://kubernetes.io/docs/reference/access-authn-authz/rbac/#aggregated-clusterroles
 #pragma once

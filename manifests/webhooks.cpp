@@ -41,7 +41,7 @@ Wanted wanted_by(const Rules& rules, const WebhookRegistration& registration) {
   for (const auto* rule : rules) {
     for (const RuleMatch& written : rule->matches) {
       for (const RuleMatch& match : expand(written)) {
-        // Pods in queues have entries of their own (add_pods).
+        // Pods in queues have separate entries (add_pods).
         const bool queued_pods = written == kQueuedJobs && match == kPodsMatch;
         if (queued_pods || !is_registered(match, registration)) continue;
         auto& operations = wanted[{std::string(match.group), std::string(match.resource)}];
@@ -189,7 +189,7 @@ class Entries {
   json entries_ = json::array();
 };
 
-// The Jobs of JobSets carry none of our keys, but are part of what may be queued. Nothing
+// The Jobs of JobSets carry none of our keys, but are part of what can be queued. Nothing
 // is edited in them, and whoever runs the JobSets is not asked about.
 void add_children(const WebhookRegistration& registration, const json& rules, Entries& entries) {
   json jobs = json::array();
@@ -204,9 +204,9 @@ void add_children(const WebhookRegistration& registration, const json& rules, En
   entries.add("children", jobs, json::array(), std::move(conditions));
 }
 
-// Pods go into queues by their own label, or because their parent says so; nobody else's pod is asked about, so that
-// every other pod starts while muster is away. So neither manageJobsWithoutQueueName nor a default LocalQueue reaches
-// pods that name no queue: all pods of those namespaces would depend on muster.
+// Pods go into queues by their own label, or because their parent says so; the webhook is called for no other pod, so
+// that every other pod starts while muster is away. So neither manageJobsWithoutQueueName nor a default LocalQueue
+// reaches pods that name no queue: all pods of those namespaces would depend on muster.
 void add_pods(WebhookKind kind, const WebhookRegistration& registration, Entries& entries) {
   if (!registration.frameworks.contains(jobs::plain_pod.framework)) return;
   const bool mutating = kind == WebhookKind::kMutating;

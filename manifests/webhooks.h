@@ -47,7 +47,7 @@ struct WebhookRegistration {
   // muster is the JobSet controller of this cluster, so it sees every JobSet. Off
   // beside upstream's controller, whose unlabelled JobSets must not depend on muster.
   bool every_jobset = false;
-  // Jobs may start as a group, so pods and ConfigMaps of groups are looked at.
+  // Jobs can start as a group, so pods and ConfigMaps of groups are reviewed.
   bool group_scheduling = true;
   // integrations.frameworks: of the kinds that are described only these come to muster.
   std::set<std::string, std::less<>> frameworks{};

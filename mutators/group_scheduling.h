@@ -9,7 +9,7 @@ namespace muster::mutators {
 
 // On CREATE: the waiter, its volume and the epoch.
 extern const Mutator group_scheduling_inject;
-// On UPDATE: injected parts stay unchanged; a resumed run gets a new epoch. Runs after every mutator that may change
+// On UPDATE: injected parts stay unchanged; a resumed run gets a new epoch. Runs after every mutator that can change
 // `suspend`.
 extern const Mutator group_scheduling_keep;
 

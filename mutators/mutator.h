@@ -36,7 +36,7 @@ struct Mutator {
 // In the order in which they run; order is meaning.
 std::span<const Mutator* const> mutator_chain();
 
-// Runs the chain over one request. `observer` may be null.
+// Runs the chain over one request. `observer` can be null.
 AdmissionResponse mutate(const Review& review, RuleObserver* observer = nullptr);
 
 }  // namespace muster::mutators

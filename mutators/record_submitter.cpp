@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-// Parts of other jobs have no Workload of their own, and no submitter.
+// Parts of other jobs have no separate Workload, and no submitter.
 bool is_submitted(const Review& review, const json& object) {
   return jobs::enabled_kind(review) != nullptr && jobs::is_queued_by_itself(review, object) &&
          !jobs::has_enabled_controller(review.settings, object);

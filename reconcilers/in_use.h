@@ -13,7 +13,7 @@ void drop_in_use_finalizer(const ResourceType& type, const ObjectMeta& meta, Pla
 // Deletes the object that was read, with these events, and takes the finalizer off once that is done: never an object
 // without it that lives on.
 void delete_in_use(const ResourceType& type, const ObjectMeta& meta, Plan& plan, std::vector<ObjectEvent> events = {});
-// An object that others may name carries the finalizer while it lives, and loses it when
+// An object that others can name carries the finalizer while it lives, and loses it when
 // it is being deleted and is not used (any more). The webhook adds it on creation; this
 // is for those that were made without.
 void keep_in_use_finalizer(const ResourceType& type, const ObjectMeta& meta, bool used, Plan& plan);

@@ -40,7 +40,7 @@ struct Reconciler {
   // The keys that a change of this object concerns, added to `keys`. For a changed
   // object it is called with the old and with the new version.
   void (*requests_for)(const state::ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys);
-  // What is to be done for a key. The object it names may not exist (any more).
+  // What is to be done for a key. The object it names does not always exist (any more).
   Plan (*reconcile)(const ObjectKey& key, const ReconcileContext& context);
 };
 

@@ -33,16 +33,16 @@ class Cluster {
   kube::KubeApi& api() { return *client_; }
   // Without a rate limit, for the lease: a renewal must not queue behind other requests.
   kube::KubeApi& lease_api() { return *lease_client_; }
-  // With a limit of its own, for questions that strangers can cause: whether a token is good.
+  // With a separate limit, for questions that unknown clients can cause: whether a token is good.
   kube::KubeApi& review_api() { return *review_client_; }
-  // With a limit of its own, for reads that only explain something: no write waits for them.
+  // With a separate limit, for reads that only explain something: no write waits for them.
   kube::KubeApi& note_api() { return *note_client_; }
   KubeLog& observer() { return log_; }
   kube::Timing timing() const;
   server::ClientMetrics& metrics() { return metrics_; }
   const std::string& source() const { return client_->source(); }
 
-  // Who gets the texts of objects; before the watches start, and must outlive them. null: nobody.
+  // Who gets the texts of objects; before the watches start, and must outlive them. null: none.
   void set_observer(const engine::LoopObserver* observer) { observer_ = observer; }
   // Watches every kind of api/watched_kinds.h that is needed; of the others the engine hears that
   // there are none. When `configurations` is not empty, also the webhook configurations of

@@ -1,4 +1,4 @@
-// The threads around the engine: an inbox that any thread may post to, one thread that owns the engine,
+// The threads around the engine: an inbox that any thread can post to, one thread that owns the engine,
 // and an outbox that carries out its writes. What is done with events and writes, and when, is decided by
 // engine/loop/, which the simulation drives in virtual time; here is what locks, waits and calls back.
 #pragma once
@@ -25,35 +25,35 @@ class EngineLoop {
     std::function<engine::WriteFinished(const engine::Command&, MonotonicTime not_after, std::stop_token)> write;
     // Until when this replica leads; see Outbox.
     std::function<std::optional<MonotonicTime>()> leads_until;
-    // Something to tell the users of an object. On the engine's thread; may be empty.
+    // Something to tell the users of an object. On the engine's thread; can be empty.
     std::function<void(ObjectEvent)> tell;
-    // Something to count. On the engine's thread; may be empty.
+    // Something to count. On the engine's thread; can be empty.
     std::function<void(const Measurement&)> measure{};
-    // Something was decided and written, for the log. On the engine's thread; may be empty.
+    // Something was decided and written, for the log. On the engine's thread; can be empty.
     std::function<void(const LoggedDecision&)> decided{};
     // A key was set aside (engine/quarantine.h), or a question broke. On the engine's thread;
-    // may be empty.
+    // can be empty.
     std::function<void(const engine::Breakage&)> broke{};
-    // An object asks for what muster does not do; the first of its kind. On the engine's thread; may be empty.
+    // An object asks for what muster does not do; the first of its kind. On the engine's thread; can be empty.
     std::function<void(const engine::UnsupportedFound&)> unsupported{};
-    // How many are aside now, whenever that changed. On the engine's thread; may be empty.
+    // How many are aside now, whenever that changed. On the engine's thread; can be empty.
     std::function<void(size_t)> quarantined{};
     // Which CA bundles the webhook configurations hold, whenever that changed; answered
-    // by posting CaBundleIssued. On the engine's thread; may be empty.
+    // by posting CaBundleIssued. On the engine's thread; can be empty.
     std::function<void(std::vector<std::string>)> bundles_seen{};
     // Which webhook configurations are not there although muster keeps them, whenever that changed
-    // and again from time to time (WebhookConfigReconciler::take_missing). On the engine's thread; may be empty.
+    // and again from time to time (WebhookConfigReconciler::take_missing). On the engine's thread; can be empty.
     std::function<void(const std::vector<ObjectKey>&)> webhooks_missing{};
-    // What the watches told, after the engine has taken it in. On the engine's thread; may be empty.
+    // What the watches sent, after the engine has taken it in. On the engine's thread; can be empty.
     std::function<void(const engine::Event&)> watched{};
     // Every watched kind was listed: view() has something to show. Once, on the engine's
-    // thread; may be empty.
+    // thread; can be empty.
     std::function<void()> synced{};
     // Which kinds are missing (Engine::missing_kinds), whenever that changed, and whether view()
-    // has something to show. On the engine's thread; may be empty.
+    // has something to show. On the engine's thread; can be empty.
     std::function<void(const std::vector<std::string>& kinds, bool synced)> missing{};
     // Which kinds have not caught up with the last term (Engine::kinds_behind), whenever that changed.
-    // On the engine's thread; may be empty.
+    // On the engine's thread; can be empty.
     std::function<void(const std::vector<std::string>& kinds)> behind{};
   };
 
@@ -79,11 +79,11 @@ class EngineLoop {
 
   // Lets `question` look at the engine, on the engine's thread between two batches of
   // events, and returns when it has. False: it was not asked, since not every watched kind
-  // was listed yet, or the loop ends. Thread-safe, but not for callbacks. Nothing else
-  // happens meanwhile, so questions must be short.
+  // was listed yet, or the loop ends. Thread-safe, but not for callbacks. Nothing else happens during the question, so
+  // questions must be short.
   bool ask(const engine::LoopCore::Question& question) EXCLUDES(mutex_);
 
-  // What rules may see: null until every watched kind was listed once. Thread-safe.
+  // What rules can see: null until every watched kind was listed once. Thread-safe.
   ClusterViewPtr view() const EXCLUDES(mutex_);
 
  private:

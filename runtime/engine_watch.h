@@ -17,7 +17,7 @@ namespace muster::runtime {
 // Takes the time of each step.
 class EngineWatch final : public engine::StepWatch {
  public:
-  // From here on a step is told of: a step should take 50 ms at most.
+  // From here on a step is reported: a step should take 50 ms at most.
   static constexpr Duration kSlow = std::chrono::milliseconds(250);
   // "reconciling jobs/team/train" took so long. On the engine's thread.
   using Slow = std::function<void(const std::string& step, Duration took)>;
@@ -47,8 +47,8 @@ class EngineWatch final : public engine::StepWatch {
   std::optional<ObjectKey> key_ GUARDED_BY(mutex_);
 };
 
-// Looks at regular times, on a thread of its own, and tells when the engine gets stuck, and when
-// it goes on after all.
+// Looks at regular times, on a separate thread, and reports when the engine gets stuck, and when it goes on after
+// all.
 class EngineGuard {
  public:
   // No step of a cluster that muster is made for comes near it.

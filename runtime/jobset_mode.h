@@ -26,15 +26,15 @@ struct JobSetTraces {
 };
 
 // User name of the service account that JobSet's own controller runs as; empty: it is not there. Only
-// an administrator can write the webhook configuration that names its namespace, whereas anybody
-// who may create namespaces could come to own jobset-system before it is installed.
+// an administrator can write the webhook configuration that names its namespace, whereas any user who can create
+// namespaces could come to own jobset-system before it is installed.
 std::string foreign_controller_user(const JobSetTraces& traces);
 
 // True: native. The error says why native mode cannot be, and what to do.
 Result<bool> decide_native_jobsets(JobSetController choice, const JobSetTraces& traces);
 
-// Reads them; fails when the API server does not say. Where the choice is external, only the
-// webhook configuration is looked at.
+// Reads them; fails when the API server does not say. Where the choice is external, only the webhook configuration is
+// read.
 Result<JobSetTraces> find_jobset_traces(kube::KubeApi& api, JobSetController choice, TimePoint now,
                                         std::stop_token stop = {});
 

@@ -10,7 +10,7 @@
 namespace muster::runtime {
 
 // What the CustomResourceDefinition of the kind says against its description, a line each; empty: nothing. One that is
-// not installed, or may not be read, contradicts nothing. An error: it is not known. Any thread.
+// not installed, or cannot be read, contradicts nothing. An error: it is not known. Any thread.
 Result<std::string, kube::StatusError> contradiction_of(kube::KubeApi& api, const KindDescription& kind,
                                                         std::stop_token stop);
 

@@ -36,7 +36,7 @@ class Leadership {
   // Whether a watch has not caught up with the term of begin_leadership(). A replica that stays behind for
   // Candidacy::kLongestBehind takes no part in elections until it has caught up. Any thread.
   void set_behind(bool behind) EXCLUDES(mutex_);
-  // For whoever starts the watches: when this has returned, and nobody else led, they begin in the term of this
+  // For whoever starts the watches: when this has returned, and no other replica led, they begin in the term of this
   // replica and have nothing to catch up with.
   void await_first_attempt() const { attempted_.wait(false); }
   // Ends leadership: when it returns no write is under way, and the Lease is free.

@@ -1,6 +1,6 @@
-// What the client and the servers tell about themselves, as log lines. Both are told
-// from many threads, and by strangers as often as they like: repetitions are counted
-// and said once per interval.
+// What the client and the servers report about themselves, as log lines. Reports come from many threads,
+// and unknown clients cause them as often as they like: repetitions are counted and reported once per
+// interval.
 #pragma once
 
 #include <map>
@@ -75,7 +75,7 @@ class KubeLog final : public kube::KubeObserver {
   void forbidden(const kube::Resource& resource, const std::string& message) override;
   void lease_failed(const std::string& lease, const std::string& why) override;
   void event_done(kube::EventOutcome outcome, const std::string& why) override;
-  // Of a reconciler. `refused`: for good, so the object has something to do with it.
+  // Of a reconciler. `refused`: permanently, so the object has something to do with it.
   void write_failed(const std::string& object, const std::string& why, bool refused);
 
  private:

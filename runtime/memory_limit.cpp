@@ -29,7 +29,7 @@ std::optional<size_t> read_limit(const fs::path& file) {
   return bytes;
 }
 
-// Of the group and of all around it, up to `mount`: each of them may have a lower limit.
+// Of the group and of all around it, up to `mount`: each of them can have a lower limit.
 std::optional<size_t> least_limit(const fs::path& mount, fs::path group, const char* file) {
   std::optional<size_t> least;
   for (;; group = group.parent_path()) {

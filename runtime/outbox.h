@@ -17,10 +17,10 @@ namespace muster::runtime {
 class Outbox {
  public:
   struct Callbacks {
-    // Sends one write and waits for its answer, or gives up when asked to stop. No attempt
-    // may start at `not_after` or later. Called on several threads at once.
+    // Sends one write and waits for its answer, or gives up when asked to stop. An attempt must not start at
+    // `not_after` or later. Called on several threads at once.
     std::function<engine::WriteFinished(const engine::Command&, MonotonicTime not_after, std::stop_token)> write;
-    // Told of every command that was posted, also of those that were never sent
+    // Called for every command that was posted, also of those that were never sent
     // (outcome kFailed).
     std::function<void(engine::WriteFinished)> finished;
     // Until when this replica leads; nullopt: it does not. No command that needs

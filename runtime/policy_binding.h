@@ -1,6 +1,6 @@
 // The binding of muster's admission policy (manifests/unqueued_policy.h), which decides whether the
 // policy warns or denies, and which kinds it passes over: set to what the configuration says when muster starts, and
-// told of where it is missing.
+// reported where it is missing.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@
 namespace muster::runtime {
 
 enum class PolicyBindingState {
-  kAsWanted,  // or nobody said what is wanted
+  kAsWanted,  // or no setting says what is wanted
   kChanged,   // its actions were others until now
   kMissing,
 };

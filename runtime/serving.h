@@ -45,9 +45,9 @@ class Serving {
     bool visibility_on_demand = true;
     // The same for an API server, with addresses.visibility.
     std::optional<server::VisibilityApi> visibility{};
-    // Who may ask for reviews; null: everybody.
+    // Who can ask for reviews; null: every client.
     std::shared_ptr<const server::ClientCertificates> webhook_clients{};
-    // The metrics have a certificate of their own (set_metrics_certificate()).
+    // The metrics have their own certificate (set_metrics_certificate()).
     bool own_metrics_certificate = false;
     size_t memory_limit = server::kDefaultMemoryLimit;
     const Clock* clock = &system_clock();

@@ -19,10 +19,10 @@ namespace muster::runtime {
 
 struct SurroundingsQuestion {
   JobSetController jobset_controller = JobSetController::kAuto;
-  // The Pod that muster runs in. Empty: none, or nobody needs to know its image.
+  // The Pod that muster runs in. Empty: none, or its image is not needed.
   std::string pod_namespace{}, pod_name{};
-  // An administrator's own, which the API server's definitions must not contradict. What is not installed, or may
-  // not be read, contradicts nothing.
+  // An administrator's own, which the API server's definitions must not contradict. What is not installed, or cannot be
+  // read, contradicts nothing.
   std::vector<KindDescriptionPtr> kinds{};
 };
 
@@ -32,8 +32,8 @@ struct Surroundings {
 };
 
 // Blocks until all of it is known. nullopt: asked to stop before. The error is an answer too:
-// muster cannot run in this cluster as it is configured. `waiting` is told why nothing is
-// known yet, after each attempt.
+// muster cannot run in this cluster as it is configured. `waiting` gets the reason why nothing is known yet, after each
+// attempt.
 Result<std::optional<Surroundings>> learn_surroundings(kube::KubeApi& api, const SurroundingsQuestion& question,
                                                        const kube::Timing& timing,
                                                        const std::function<void(const std::string& why)>& waiting,

@@ -233,7 +233,7 @@ FlavorAssigner::Standing FlavorAssigner::stand(QuotaId quota, int64_t before, in
       .flavor = flavor, .resource = resource, .quota = quota, .requested = request, .earlier = before};
   const int64_t amount = saturating_add(before, request);
   const int64_t most = ledger.potential(queue_.node, quota);
-  // More than the queue gets when nobody else uses anything: neither waiting nor evictions help.
+  // More than the queue gets when no other queue uses anything: neither waiting nor evictions help.
   if (amount > most) {
     obstacle.kind = FlavorRejection::Kind::kExceedsMax;
     obstacle.limit = most;

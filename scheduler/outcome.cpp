@@ -109,9 +109,9 @@ std::string_view to_text(PendingReason reason) {
 }
 
 // The message of the condition. A sentence for each pod set that has no flavors; results that are not about flavors
-// have a sentence of their own.
+// have another sentence.
 std::string to_message(const QuotaIdTable& names, const Workload& workload, const LastAttempt& refusal) {
-  // These come first: such an attempt has looked at no flavor, or its obstacles are of an earlier attempt.
+  // These come first: such an attempt has evaluated no flavor, or its obstacles are of an earlier attempt.
   if (refusal.outcome == AttemptResult::kInvalid) return refusal.invalid;
   if (refusal.outcome == AttemptResult::kAwaitingReady)
     return "Workload fits, and waits until all pods of the admitted workload " + refusal.awaited + " are ready";

@@ -17,12 +17,12 @@ namespace muster::scheduler {
 
 enum class AttemptResult {
   kNoFit,                // no flavor can hold it
-  kPreemptNoCandidates,  // quota would suffice after preemption, but nobody may be preempted
+  kPreemptNoCandidates,  // quota would suffice after preemption, but no Workload can be preempted
   kPreempting,           // evictions are issued, or awaited
   kSkipped,              // an earlier Workload of the cycle took the quota or the victims
   kDeferredFit,          // will fit once the evictions for another Workload are through
   kAwaitingReady,        // fits, but the pods of another Workload must get ready first
-  kInvalid               // refused before flavors were looked at
+  kInvalid               // refused before flavors were evaluated
 };
 // "noFit", "preemptNoCandidates", ...
 std::string_view to_text(AttemptResult outcome);

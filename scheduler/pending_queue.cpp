@@ -220,7 +220,7 @@ void PendingQueue::wake_released(Timestamp now) {
 
 // One shape at a time: the first Workload takes the released quota, and the others would be refused again.
 void PendingQueue::wake_first(const WakeIndex::Reach& reach) {
-  // While the preferred Workload waits for its victims, no other one may take what they free.
+  // While the preferred Workload waits for its victims, another one must not take what they free.
   const WorkloadState* competing = front();
   if (competing != nullptr && competing == preferred_) return;
   WorkloadState* first = wake_index_.first_within(reach);

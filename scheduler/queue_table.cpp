@@ -45,7 +45,7 @@ void QueueTable::drop_if_unused(QueueState& queue) {
 }
 
 void QueueTable::drop_if_unused(LocalQueueState& local) {
-  // Its Workloads point to it, and wait here until somebody creates the LocalQueue again.
+  // Its Workloads point to it, and wait here until the LocalQueue is created again.
   if (local.object != nullptr || !local.workloads.empty()) return;
   wake_.forget(local);
   state_.local_queues.erase(std::string(local.key));
@@ -127,7 +127,7 @@ bool QueueTable::set_cohort(const CohortPtr& cohort) {
   return true;
 }
 
-// ClusterQueues and Cohorts that still name it form a Cohort without quota of its own (KEP-79).
+// ClusterQueues and Cohorts that still name it form a Cohort without its own quota (KEP-79).
 void QueueTable::unset_cohort(const std::string& name) {
   cohorts_.erase(name);
   state_.ledger.remove_cohort(name);

@@ -151,7 +151,7 @@ void Scheduler::prepare(Now clocks, bool only_what_it_helps) {
   }
   for (const LocalQueueState* local : wake_.take_entering()) workloads_.enter_all(*local, now);
   for (QueueState* queue : take_ended_protections(state_, clocks.monotonic)) {
-    // A Workload that was spared may be preempted from now on.
+    // A Workload that was spared can be preempted from now on.
     queue->pending.wake(now);
     wake_.mark_dirty(*queue);
   }

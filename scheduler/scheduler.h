@@ -59,7 +59,7 @@ class Scheduler {
 
   // `pod_requests`: of one pod of each pod set, after LimitRanges, exclusions and transformations
   // (state/pod_requests.h). Everything else is read from the object. `misconfigured`: a sentence if it must not be
-  // admitted with any quota (requests above limits, or against a LimitRange). Both may be empty while it holds
+  // admitted with any quota (requests above limits, or against a LimitRange). Both can be empty while it holds
   // quota, and once it is finished. `can_be_stopped`: otherwise its quota counts, but it is no victim, since the
   // preemptor would wait forever; and if it is misconfigured as well it waits outside of its queue until its object
   // changes.

@@ -28,7 +28,7 @@ struct WakeCondition {
 
 // `why`: the rejections of the Workload's first pod set in each flavor. Its shape stays refused while no wake
 // condition is met; without conditions, until queues or flavors change. nullopt: any release can help. If
-// evictions could help, the wake conditions are valid only while the reservations of its own ClusterQueue do not
+// evictions could help, the wake conditions are valid only while the reservations of its ClusterQueue do not
 // change.
 std::optional<std::vector<WakeCondition>> wake_conditions_of(const SchedulerState& state, const WorkloadState& workload,
                                                              const std::vector<FlavorRejection>& why);

@@ -1,5 +1,5 @@
 // The order of pending Workloads, as terms that are compared one after the other: the first in which two differ
-// decides. The scheduler compares with these functions, and what users are told of the order comes from them.
+// decides. The scheduler compares with these functions, and what users see of the order comes from them.
 //
 // In a ClusterQueue: the sticky head, then priority, then time (KEP-83, KEP-1282). Between the first Workloads of
 // ClusterQueues, in one cycle: a claim, an earlier block, how near the quota is, priority, time; with fair sharing,

@@ -32,7 +32,7 @@ void WorkloadTable::set_local_queue(WorkloadState& state) {
 void WorkloadTable::unset_local_queue(WorkloadState& state) {
   if (state.local_queue == nullptr) return;
   std::vector<WorkloadState*>& all = state.local_queue->workloads;
-  // The last one takes its place: a LocalQueue has no order of its own.
+  // The last one takes its place: a LocalQueue itself has no order.
   all[state.index_in_local_queue] = all.back();
   all[state.index_in_local_queue]->index_in_local_queue = state.index_in_local_queue;
   all.pop_back();
@@ -179,7 +179,7 @@ void WorkloadTable::take_reservation(WorkloadState& state, WorkloadState::Holdin
   const Condition* reserved = find_condition(state.object->status.conditions, kQuotaReservedCondition);
   read_admission_usage(state_.names, *state.object, *state.object->status.admission, state_.settings.reclaims,
                        held.usage, held.used_quotas);
-  // A client that writes admissions by itself may leave the time out.
+  // A client that writes admissions by itself can leave the time out.
   held.reserved_at = reserved->last_transition.is_zero() ? to_timestamp(now.wall) : reserved->last_transition;
   read_start(*state.object, held, now);
   held.evicting = state.object->evicted();
@@ -291,7 +291,7 @@ void WorkloadTable::wake_all(QueueState& queue, Timestamp now) {
   }
 }
 
-// A Workload that was parked with its shape has no evaluation of its own. Its refusal is reported if its object has an
+// A Workload that was parked with its shape has no separate evaluation. Its refusal is reported if its object has an
 // obsolete reason or a pending evaluation.
 void WorkloadTable::report_bypassed(std::vector<Decision>& decisions) {
   for (auto it = unexplained_.begin(); it != unexplained_.end();) {

@@ -3,8 +3,8 @@
 //
 // How large a review gets: the API server (1.36) converts what it reads from its storage
 // object by object, also for a LIST, so that nearly every review holds one object of at
-// most 3 MiB. It may send a whole list at once, though, hence the limit of this path,
-// which is that of a list of 10,000 Workloads. How much an answer may hold and an object take
+// most 3 MiB. It can send a whole list at once, though, hence the limit of this path,
+// which is that of a list of 10,000 Workloads. How much an answer can hold and an object take
 // follows from the size of the review (server/transport/memory_budgets.h).
 #pragma once
 
@@ -21,7 +21,7 @@ inline constexpr size_t kMaxConversionBytes = 48 * 1024 * 1024;
 // Thread-safe.
 class ConvertHandler {
  public:
-  // `metrics`, `events` (may be null) and `clock` outlive the handler and its routes.
+  // `metrics`, `events` (can be null) and `clock` outlive the handler and its routes.
   explicit ConvertHandler(Metrics& metrics, ServerEventSink* events = nullptr, const Clock& clock = system_clock(),
                           const MemoryBudgets& budgets = budgets_of(kDefaultMemoryLimit));
 

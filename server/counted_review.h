@@ -22,7 +22,7 @@ struct ReviewAnswer {
 ReviewAnswer bad_request(const ReviewError& error);
 
 // `answer` puts into the labels what it learns of the review. Its exceptions become a bare 500
-// and an event; `events` may be null.
+// and an event; `events` can be null.
 HttpResponse counted_review(Metrics& metrics, ServerEventSink* events, const Clock& clock, std::string_view path,
                             const std::function<ReviewAnswer(ReviewLabels& labels)>& answer);
 

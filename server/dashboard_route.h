@@ -2,10 +2,10 @@
 //   GET /dashboard/            the page and its files
 //   GET /dashboard/api/...     lists and explanations, as /lists/v1/ and /explain/v1/ answer them
 //
-// Off unless MusterConfiguration says `dashboard: true`. The files are the same for everybody and hold no data. For
+// Off unless MusterConfiguration says `dashboard: true`. The files are the same for every user and hold no data. For
 // data a user's token must come as Authorization: Bearer, put there by the proxy; rights are asked for each question as
 // the other readers' are. There is no cookie and no session here, and no header that names a user is read, so that
-// whoever reaches the port directly can do no more than with a token of their own.
+// whoever reaches the port directly can do no more than with their own token.
 //
 // A page of another origin in the same browser can send requests that the proxy completes with the user's token. It
 // cannot read the answers, and nothing can be changed; such requests are refused nevertheless.

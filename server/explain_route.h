@@ -25,7 +25,7 @@ inline constexpr std::string_view kExplainPath = "/explain/v1/namespaces/";
 std::string explain_path(const ObjectKey& key);
 
 struct Explainer {
-  // Whether the bearer may `verb` objects of a kind; an empty namespace or name means all.
+  // Whether the bearer can `verb` objects of a kind; an empty namespace or name means all.
   std::function<AuthDecision(std::string_view token, std::string_view verb, const ObjectKey& object)> authorize;
   // nullopt: not everything was read from the API server yet, or muster is ending. One
   // question at a time is asked.

@@ -24,16 +24,16 @@ namespace muster::server {
 struct HttpServerOptions {
   std::string bind_address;         // ":9443", "127.0.0.1:0"
   std::shared_ptr<TlsContext> tls;  // null: plain HTTP
-  // With TLS: request client certificates, and limit routes to clients with one (Route::strangers).
+  // With TLS: request client certificates, and limit routes to clients with one (`Route::strangers`).
   std::shared_ptr<const ClientCertificates> clients{};  // null: no request
   // With TLS and without `clients`: ask for certificates and let their handlers judge them (Route::identified).
   bool identified = false;
   size_t workers = 4;
   HttpLimits limits;
   HttpTimeouts timeouts;
-  ServerEventSink* events = nullptr;  // may be null; outlives the server
+  ServerEventSink* events = nullptr;  // can be null; outlives the server
   const Clock* clock = &system_clock();
-  // Called on the worker that has served a large request (server/transport/work_memory.h); may be empty.
+  // Called on the worker that has served a large request (server/transport/work_memory.h); can be empty.
   std::function<void()> after_large;
 };
 

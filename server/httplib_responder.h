@@ -20,7 +20,7 @@ namespace muster::server {
 // Thread-safe after construction.
 class HttplibResponder {
  public:
-  // `events` may be null. `keep_alive` is sent to clients.
+  // `events` can be null. `keep_alive` is sent to clients.
   HttplibResponder(const Routes& routes, Duration keep_alive, ServerEventSink* events);
   ~HttplibResponder();
 

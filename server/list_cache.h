@@ -1,5 +1,5 @@
 // Answers of lists as text, for readers who ask the same of the same snapshot: 500 pages that are open make one list a
-// second and not 250. Who may read it is asked before, for each.
+// second and not 250. Who can read it is asked before, for each.
 #pragma once
 
 #include <cstddef>

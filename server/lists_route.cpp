@@ -23,7 +23,7 @@ HttpResponse bad_request(const std::string& why) {
   return refuse(400, "BadRequest", why);
 }
 
-// Filters have so many values that one reader's could fill a cache: they have one of their own.
+// Filters have many values, and those of one reader could fill a cache: they have a separate cache.
 struct ListCaches {
   ListCache plain, filtered;
 };

@@ -1,4 +1,4 @@
-// The files of the dashboard's page, and what a browser may do with each answer beside them: the same for the command
+// The files of the dashboard's page, and what a browser can do with each answer beside them: the same for the command
 // that serves the page on the loopback address and for muster behind a proxy.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace muster::server {
 
-// The page loads nothing from elsewhere, stands in no frame, and sends no form.
+// The page loads nothing from elsewhere, is in no frame, and sends no form.
 std::span<const HttpHeader> page_headers();
 
 struct PageFile {

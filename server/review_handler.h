@@ -27,7 +27,7 @@ using ReviewFunction = std::function<AdmissionResponse(const Review& review, Rul
 // Thread-safe.
 class ReviewHandler {
  public:
-  // `metrics`, `events` (may be null) and `clock` outlive the handler and its routes.
+  // `metrics`, `events` (can be null) and `clock` outlive the handler and its routes.
   ReviewHandler(SettingsProvider settings, ViewProvider view, Metrics& metrics, ServerEventSink* events = nullptr,
                 const Clock& clock = system_clock(), const MemoryBudgets& budgets = budgets_of(kDefaultMemoryLimit));
 

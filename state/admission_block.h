@@ -28,7 +28,7 @@ struct AdmissionBlock {
   bool operator==(const AdmissionBlock&) const = default;
 };
 
-// nullopt: the Workload keeps nobody out.
+// nullopt: the Workload blocks no other one.
 std::optional<AdmissionBlock> admission_block(const Workload& workload, const WaitForPodsReady& settings);
 
 // The blocks of all Workloads, by "namespace/name". One thread.
@@ -38,7 +38,7 @@ class AdmissionBlocks {
   void put(const std::string& workload, const AdmissionBlock& block, Now now);
   void erase(std::string_view workload);
   // The Workload whose block began first and has not ended; empty: none. Does not search: blocks that have ended leave
-  // the order for good, because `now` never goes back.
+  // the order permanently, because `now` never goes back.
   std::string_view first(MonotonicTime now) const;
 
  private:

@@ -22,7 +22,7 @@
 namespace muster::state {
 namespace {
 
-// The job of a described kind that controls an object. A JobSet's Jobs are many, and have an index of their own.
+// The job of a described kind that controls an object. A JobSet's Jobs are many, and have a separate index.
 std::optional<NamespacedName> described_parent(const ObjectMeta& meta) {
   const auto& controller = meta.controller;
   if (!controller || find_described_kind(group_of(controller->api_version), controller->kind) == nullptr)
@@ -136,7 +136,7 @@ std::optional<TypedObject> ClusterState::remove_watched(const TypedObject& objec
   const ObjectMeta& meta = meta_of(object);
   uint64_t& seen = seen_[type_of(object).plural];
   seen = std::max(seen, meta.resource_version);
-  // The answer to a create may have overtaken the news of the namesake's end.
+  // The answer to a create can overtake the news of the namesake's end.
   const TypedObject* known = find(type_of(object), meta.ns, meta.name);
   if (known == nullptr || meta_of(*known).resource_version > meta.resource_version) return std::nullopt;
   return remove(key_of(object));

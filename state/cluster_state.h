@@ -55,7 +55,7 @@ class ClusterState {
   // The Jobs whose controller is this JobSet, by name. A namesake's with another uid are
   // among them: compare meta.controller->uid.
   std::vector<const Job*> jobs_of_jobset(std::string_view ns, std::string_view name) const;
-  // Pods that say that they belong to this JobSet, which restarts in place, by name. Anybody can write that: compare
+  // Pods that say that they belong to this JobSet, which restarts in place, by name. Any user can write that: compare
   // their controllers with its Jobs.
   std::vector<const InPlacePod*> in_place_pods(std::string_view ns, std::string_view jobset) const;
   // JobSets of a namespace that use a headless Service of this name.
@@ -78,7 +78,7 @@ class ClusterState {
   // Those that muster manages, by name.
   std::vector<QueuedPodPtr> pods_of_group(std::string_view ns, std::string_view group) const;
   // Pods of the StatefulSet or LeaderWorkerSet of this name, by name; and Workloads that say in kueue.x-k8s.io/job-uid
-  // that they are of one with this uid. Anybody can write that: their names are to be compared.
+  // that they are of one with this uid. Any user can write that: their names are to be compared.
   std::vector<QueuedPodPtr> pods_of_serving_set(const ResourceType& type, std::string_view ns,
                                                 std::string_view name) const;
   std::vector<const Workload*> workloads_of_serving_set(std::string_view ns, std::string_view uid) const;
@@ -104,8 +104,8 @@ class ClusterState {
                                          const std::function<bool(const TypedObject&)>& wanted) const;
   // The Jobs and pods of gangs, counted.
   const GangIndex& gangs() const { return gangs_; }
-  // The last create for this object's sake that the API server refused and nobody has repeated with
-  // success; nullptr: none. Known to the leader, from its own writes.
+  // The last create for this object's sake that the API server refused and that had no success since; nullptr: none.
+  // Known to the leader, from its own writes.
   struct Rejection {
     ObjectKey target;
     std::string why;  // the API server's sentence
@@ -117,8 +117,8 @@ class ClusterState {
   const WritePauses& pauses() const { return pauses_; }
   // What searches for pods have found. Known to the leader, from its own.
   const PodSearches& pod_searches() const { return pod_searches_; }
-  // Whether a create was answered with AlreadyExists, lately, by an object that muster
-  // does not watch: somebody else's.
+  // Whether a create was answered with AlreadyExists, lately, by an object that muster does not watch: another
+  // owner's.
   bool taken(const ObjectKey& key, MonotonicTime now) const;
 
   // Changes.
@@ -145,10 +145,10 @@ class ClusterState {
   void note_rejection(const ObjectKey& owner, const ObjectKey& target, std::string why);
   WritePauses& pauses() { return pauses_; }
   PodSearches& pod_searches() { return pod_searches_; }
-  // `target` was made, or nobody asks for it any more.
+  // `target` was made, or is not needed any more.
   void forget_rejection(const ObjectKey& owner, const ObjectKey& target);
 
-  // After an exception in the middle of a change nobody knows which index has it: the same
+  // After an exception in the middle of a change it is unknown which index has it: the same
   // objects, put one after the other into a fresh state, which takes over how far the watches
   // are. `takes` says which; what was not taken is as if it were not there. Throws what putting
   // throws, with this state as it was; `putting` is the object of that.
@@ -211,7 +211,7 @@ class ClusterState {
   Queues cluster_queues_of_check_;
   std::map<std::string, std::set<ObjectKey>, std::less<>> jobs_naming_workload_;  // by "ns/name" of the Workload
   QueueCountIndex queue_counts_;
-  ExpiringSet<ObjectKey> taken_{std::chrono::minutes(1)};   // names that strangers have
+  ExpiringSet<ObjectKey> taken_{std::chrono::minutes(1)};   // names that objects of other owners have
   std::map<ObjectKey, std::vector<Rejection>> rejections_;  // by owner; one of each kind, the last one at the end
   WritePauses pauses_;
   PodSearches pod_searches_;

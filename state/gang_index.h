@@ -60,7 +60,7 @@ struct GangRun {
   int32_t refused = 0;
   // Of the first of its Jobs. Kept while anything of the run is known.
   std::optional<TimePoint> first_started;
-  // Live pods whose waiter runs, by the time from which they may be nudged (again).
+  // Live pods whose waiter runs, by the time from which they can be nudged (again).
   std::map<std::pair<TimePoint, std::string>, PodPtr> waiting;
 };
 
@@ -79,7 +79,7 @@ struct Nudge {
 };
 std::optional<Nudge> read_nudge(std::string_view annotation);
 std::string to_text(const Nudge& nudge);
-// A nudge may overtake the ConfigMap on its way to the kubelet, so it is repeated until
+// A nudge can overtake the ConfigMap on its way to the kubelet, so it is repeated until
 // the waiter has gone: after 2 s, 4 s, ..., 30 s.
 inline constexpr Duration kLongestNudgeInterval = std::chrono::seconds(30);
 Duration nudge_interval(int32_t count);

@@ -1,5 +1,5 @@
 // How much memory the objects of the state take, by kind and by namespace, so that an administrator finds who fills it.
-// Counted when an object comes and goes: nothing is added up when somebody asks.
+// Counted when an object comes and goes: nothing is added up for a query.
 #pragma once
 
 #include <cstddef>

@@ -9,7 +9,7 @@
 
 namespace muster::state {
 
-// Refers to texts that somebody else holds.
+// Refers to texts that another object holds.
 struct NamespacedName {
   std::string_view ns;  // empty for what is in no namespace
   std::string_view name;
@@ -18,7 +18,7 @@ struct NamespacedName {
 };
 
 struct NamespacedNameHash {
-  // A thousand namespaces may each have an object of one name.
+  // A thousand namespaces can each have an object of one name.
   size_t operator()(NamespacedName one) const {
     const std::hash<std::string_view> hash;
     return hash(one.name) ^ (hash(one.ns) << 1U);

@@ -25,7 +25,7 @@ class PodSearches {
   std::optional<Found> found(const ObjectKey& asker, const std::string& selector, MonotonicTime now) const;
 
   void note(const ObjectKey& asker, const std::string& selector, bool any, MonotonicTime now);
-  // A write of this key was carried out: that it had no pods is about the time before, and the job may have started
+  // A write of this key was carried out: that it had no pods is about the time before, and the job has possibly started
   // since.
   void forget_none(const ObjectKey& asker);
 

@@ -1,6 +1,6 @@
 // Decisions about quota between the moment they are made and the moment they are read
-// from the Workloads: the scheduler, fed with the cluster's objects, and what it has
-// decided that nobody has written yet. It stands beside ClusterState, and reads it.
+// from the Workloads: the scheduler, fed with the cluster's objects, and what it has decided that is not written yet.
+// It is beside ClusterState, and reads it.
 //
 // The scheduler assumes its own decisions at once, so a slow API server does not slow
 // admission down; reconcilers/workload/admission.cpp writes them. A replica that does not lead
@@ -47,7 +47,7 @@ using PendingDecision = std::variant<scheduler::Admitted, scheduler::Preempted, 
 std::vector<Requests> quota_requests_of(const Workload& workload, const ClusterState& state,
                                         const QueueSettings& settings);
 
-// What the scheduler is told of a Workload beside its object; see Scheduler::put().
+// What the scheduler gets of a Workload beside its object; see Scheduler::put().
 struct QuotaDemand {
   std::vector<Requests> per_pod;
   std::string misconfigured;
@@ -71,7 +71,7 @@ class SchedulerDriver {
   // Decides all that can be decided, or until `enough` Workloads were admitted. Adds the
   // Workloads about which there is something new.
   void decide(Now now, size_t enough, std::vector<ObjectKey>& keys);
-  // A write for this key is on its way. If it is a Workload's, the write may carry what is decided: from now on that
+  // A write for this key is on its way. If it is a Workload's, the write can carry what is decided: from now on that
   // can only be taken back by another write.
   void sent(const ObjectKey& key, Now now);
   // For a replica that does not lead: keeps the scheduler's numbers true, decides nothing.
@@ -91,8 +91,8 @@ class SchedulerDriver {
   // waitForPodsReady.blockAdmission only. Every replica knows.
   std::optional<ObjectKey> blocked_by(Now now) const;
 
-  // How long a Workload has been admitted this time: by the clock that nobody sets, from the
-  // first moment at which this process knew of it; what was before, by the stamp. Never negative.
+  // How long a Workload has been admitted this time: by the monotonic clock, from the first moment at which this
+  // process knew of it; the time before, by the stamp. Never negative.
   Duration admitted_for(const Workload& workload, Now now) const;
 
   const scheduler::Scheduler& scheduler() const { return *scheduler_; }

@@ -11,23 +11,23 @@
 
 namespace muster::state {
 
-// Not thread-safe. A spec lives as long as somebody holds it; the pool does not.
+// Not thread-safe. A spec lives as long as it has a holder; the pool holds none.
 class TemplatePool {
  public:
-  // Gives an object that nobody else reads yet the pod specs that others hold already.
+  // Gives a new object, which no other thread reads yet, the pod specs that others hold already.
   void intern(const Job& job);
   void intern(const JobSet& jobset);
   void intern(const DescribedJob& job);
   void intern(const Workload& workload);
   void intern(const QueuedPod& pod);
 
-  // Specs that are alive, and some that may have died since the last sweep.
+  // Specs that are alive, and some that have possibly died since the last sweep.
   size_t size() const { return specs_.size(); }
 
  private:
   void share(const PodTemplate& pod_template);
   void share(PodSpecPtr& spec);
-  // Now and then, so that each spec is looked at a bounded number of times.
+  // Now and then, so that each spec is checked a bounded number of times.
   void sweep();
 
   // By the hash of their texts; two of one hash are not shared, which costs memory and

@@ -1,6 +1,6 @@
 // Objects that ask for what muster does not do. Its webhooks refuse new ones; those that are
-// older, from Kueue or from JobSet, are found here, so that nobody has to guess why such an object
-// does not act. Pure.
+// older, from Kueue or from JobSet, are found here, so that users need not guess why such an object does not act.
+// Pure.
 #pragma once
 
 #include <string>
@@ -26,7 +26,7 @@ std::vector<Unsupported> unsupported_in(const TypedObject& object, const Reconci
 // of one of integrations.externalFrameworks; or it has none, so whoever made it obeys its conditions.
 bool can_be_stopped(const Workload& workload, const QueueSettings& settings);
 // Why muster gives such a Workload no quota: a sentence; empty: it can be stopped. Otherwise an
-// ownerReference, which is only text, would make quota one's own: nobody can preempt the Workload.
+// ownerReference, which is only text, would reserve quota permanently: no Workload can preempt this Workload.
 std::string why_never_admitted(const Workload& workload, const QueueSettings& settings);
 
 // JobSets in these namespaces pass no webhook: they have neither defaults nor passed a rule, and

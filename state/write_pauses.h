@@ -75,7 +75,7 @@ class WritePauses {
     uint64_t round = 0;  // the last of deletes
   };
   struct Object {
-    MonotonicTime whole_at{};  // when it may have kMostAtOnce again
+    MonotonicTime whole_at{};  // when it can have kMostAtOnce again
     int under_way = 0;
     std::set<ObjectKey> waiting{};
 

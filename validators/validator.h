@@ -46,7 +46,7 @@ std::vector<std::string> if_observed(const Review& review, FieldErrors (*errors_
 std::span<const Validator* const> all_validators();
 
 // Runs every matching rule. What the deletion of an object needs is always allowed (is_step_of_deletion()). `observer`
-// may be null.
+// can be null.
 AdmissionResponse validate(const Review& review, RuleObserver* observer = nullptr);
 // The same, and `rules` gets the name of the rule of each error, in the order of the errors.
 AdmissionResponse validate_naming_rules(const Review& review, std::vector<std::string_view>& rules);

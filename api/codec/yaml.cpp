@@ -89,7 +89,7 @@ class Converter {
 
   Result<json, YamlError> convert_mapping(const YamlNode& node) {
     json object = json::object();
-    std::set<std::string> written;  // only where a merge may add keys too
+    std::set<std::string> written;  // only where a merge can add keys too
     const bool has_merge = has_merge_key(node);
     ++depth_;
     for (size_t i = 0; i + 1 < node.children.size(); i += 2) {

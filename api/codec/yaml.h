@@ -32,7 +32,7 @@ struct YamlError {
 struct YamlLimits {
   // Deeper JSON is fine up to JsonLimits; hand-written YAML never comes near.
   size_t max_depth = 500;
-  // What aliases may add to the documents of one text: each value counts 1, plus the bytes of
+  // What aliases can add to the documents of one text: each value counts 1, plus the bytes of
   // its text. Keeps "billion laughs" from filling the memory.
   size_t max_alias_expansion = 1'000'000;
 };

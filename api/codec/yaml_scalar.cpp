@@ -50,7 +50,7 @@ std::optional<json> lookup(std::string_view text) {
   return std::nullopt;
 }
 
-// 0x1f, 0b11, 0o17, 017 and 15, with a sign; a positive one may have 64 bits.
+// 0x1f, 0b11, 0o17, 017 and 15, with a sign; a positive one can have 64 bits.
 std::optional<json> parse_integer(std::string_view text) {
   const bool has_sign = !text.empty() && is_sign(text.front());
   const bool negative = has_sign && text.front() == '-';

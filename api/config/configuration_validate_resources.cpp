@@ -53,7 +53,7 @@ void validate_quota_check(const json& resources, const FeatureGateMap& gates, Fi
 }
 
 // Device classes across all mappings: each belongs to one resource, except that
-// mappings that count different counters may share one.
+// mappings that count different counters can share one.
 class DeviceClasses {
  public:
   void claim(const std::string& device_class, const std::string& resource, const std::string& counter,

@@ -95,8 +95,8 @@ FieldErrors missing_dependencies(const FeatureGateMap& named, const FeatureGateM
   return errors;
 }
 
-// A gate that the file does not name follows the gates that it needs: the release that the file is written for may not
-// have known it.
+// A gate that the file does not name follows the gates that it needs: the release that the file is written for possibly
+// did not know it.
 void follow_needed_gates(FeatureGateMap& resolved, const FeatureGateMap& named) {
   for (bool changed = true; changed;) {
     changed = false;

@@ -1,5 +1,5 @@
 // Kueue's feature gates: which there are, what they default to, and what a
-// `--feature-gates` flag or the configuration's map may say about them.
+// `--feature-gates` flag or the configuration's map can say about them.
 //
 // Source: the gates of Kueue 0.15 to 0.20, with the stages and defaults of 0.20.
 // The names are a contract: a configuration that has started one of these releases must

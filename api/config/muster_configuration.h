@@ -29,9 +29,9 @@ enum class LogFormat { kJson, kText };
 enum class JobSetController { kAuto, kNative, kExternal };
 
 struct MusterConfiguration {
-  // May people unsuspend a Job that is queued and not admitted?
+  // Can people unsuspend a Job that is queued and not admitted?
   SuspendGuard suspend_guard = SuspendGuard::kEnforce;
-  // User names that may, beside muster's own service account.
+  // User names that can, beside muster's own service account.
   std::vector<std::string> admitters;
   // Image of the start barrier's init container; unset: muster's own.
   std::optional<std::string> waiter_image;
@@ -44,23 +44,23 @@ struct MusterConfiguration {
   std::optional<Duration> backoff_limit_timeout;
   // Quota waits no longer than this for deleted pods to end, and some minutes; unset: as long as their grace period.
   std::optional<Duration> longest_grace_period;
-  // How far a delay before the next try may be stretched, as a share of it.
+  // How far a delay before the next try can be stretched, as a share of it.
   double backoff_jitter = RequeuingStrategy{}.backoff_jitter;
-  // How many writes may be on their way to the API server at once. It handles some hundred writes a second: while it
+  // How many writes can be on their way to the API server at once. It handles some hundred writes a second: while it
   // answers in time, more only wait there.
   int concurrent_writes = 32;
   JobSetController jobset_controller = JobSetController::kAuto;
   // Beside a foreign JobSet controller: keep spec.groupSchedulingConfig in its CRD. Off,
   // groups are asked for by annotation alone.
   bool patch_jobset_definition = true;
-  // Jobs and JobSets may start as a group. Off, muster needs no right on pods and ConfigMaps.
+  // Jobs and JobSets can start as a group. Off, muster needs no right on pods and ConfigMaps.
   bool group_scheduling = true;
   // Reviews are answered only to clients with a certificate of an authority in this file (PEM);
   // unset: to all.
   std::optional<std::string> webhook_client_ca_file;
   // The allowed names of such a certificate; empty: any name.
   std::vector<std::string> webhook_client_names;
-  // A folder with the certificate of the metrics' listener, which somebody else keeps; unset: that of the webhooks.
+  // A folder with the certificate of the metrics' listener, which another program keeps; unset: that of the webhooks.
   std::optional<std::string> metrics_cert_dir;
   // JobSet's feature gates, where muster is the JobSet controller.
   FeatureGateMap jobset_feature_gates;

@@ -153,9 +153,9 @@ constexpr MusterSetting kSettings[] = {
     {.name = "concurrentWrites",
      .flag = "--concurrent-writes",
      .value = count<&M::concurrent_writes, kMostConcurrentWrites>(),
-     .help = "Writes that may be on their way to the API server at once, 1 to 512",
+     .help = "Writes that can be on their way to the API server at once, 1 to 512",
      .page =
-         "How many writes may be on their way to the API server at once, from `1` to `512`. With answers that take a "
+         "How many writes can be on their way to the API server at once, from `1` to `512`. With answers that take a "
          "second, `32` gives at most 32 writes a second: raise it for an API server that is far away. It does not "
          "help where the API server has too many requests; see "
          "[the runbook](runbooks.md#musterapiwritesthrottled)."},

@@ -24,7 +24,7 @@ struct RequeuingStrategy {
   std::optional<Duration> backoff_limit_timeout{};
   int32_t backoff_base_seconds = 60;   // 0: no delay
   int32_t backoff_max_seconds = 3600;  // 0: no cap
-  // muster's own: how far a delay may be stretched, as a share of it.
+  // muster's own: how far a delay can be stretched, as a share of it.
   double backoff_jitter = 0.1;
 };
 
@@ -43,7 +43,7 @@ struct ResourceTransformation {
   ResourceList outputs;
 };
 
-// Up to which share of its cohort a preemptor may take quota from others.
+// Up to which share of its cohort a preemptor can take quota from others.
 enum class FairStrategy { kLessThanOrEqualToFinalShare, kLessThanInitialShare };
 
 // metrics.

@@ -13,7 +13,7 @@ struct ReconcilerSettings {
   // muster is the JobSet controller; otherwise it stands beside upstream's.
   bool native_jobsets = false;
   // JobSet's feature gate ElasticJobSet: parallelism and completions of a JobSet's
-  // template may change, and reach the Jobs that are there.
+  // template can change, and reach the Jobs that are there.
   bool elastic_jobsets = false;
   // JobSet's feature gate RestartJob: every Job of a JobSet says how often it was restarted by itself.
   bool labels_job_restarts = false;
@@ -21,7 +21,7 @@ struct ReconcilerSettings {
   bool patch_jobset_crd = false;
   // Where muster runs; like kube-system no webhook of muster's is asked about objects there.
   std::string own_namespace{};
-  // Jobs and JobSets may start as a group. Off, no pods and ConfigMaps are known.
+  // Jobs and JobSets can start as a group. Off, no pods and ConfigMaps are known.
   bool group_scheduling = true;
   QueueSettings queues{};
   // Of a pod that is deleted, no more of its grace period counts; unset: all of it.

@@ -36,7 +36,7 @@ struct RuleSettings {
   // Kueue's feature gates that differ from their default (api/config/feature_gates.h knows the defaults).
   std::map<std::string, bool, std::less<>> feature_gates;
   SuspendGuard suspend_guard = SuspendGuard::kEnforce;
-  // User names that may unsuspend queued Jobs: muster's own service account, and
+  // User names that can unsuspend queued Jobs: muster's own service account, and
   // JobSet's controller in external mode.
   std::set<std::string, std::less<>> admitters;
   // JobSet's controller in external mode, which is one of them: it makes and starts the Jobs of JobSets, and no Job
@@ -46,7 +46,7 @@ struct RuleSettings {
   // unknown.
   std::string own_name;
   WaiterSettings waiter;
-  // Whether jobs may start as a group; off, what asks for it is refused.
+  // Whether jobs can start as a group; off, what asks for it is refused.
   bool group_scheduling = true;
   // Of the resources that a running pod can be resized in (cpu, memory) those that quota does not count: excluded, and
   // read by no transformation.

@@ -28,7 +28,7 @@ enum class QueueVersion { kV1Beta1, kV1Beta2 };
 // "kueue.x-k8s.io/v1beta1" or "kueue.x-k8s.io/v1beta2".
 Result<QueueVersion> parse_queue_version(std::string_view api_version);
 
-// What a conversion may still use. A list of domains takes much more room than the slices that
+// What a conversion can still use. A list of domains takes much more room than the slices that
 // stand for it, and is counted before it is made.
 struct ConversionBudget {
   size_t tree_bytes = std::numeric_limits<size_t>::max();
@@ -45,7 +45,7 @@ struct ConversionBudget {
 
 // Makes `object` one of version `to`; one that is so already stays as it is. Fails on a
 // kind or version that is not converted here and on a shape that cannot be read, and
-// `object` may then be half converted. Metadata is never touched.
+// `object` can then be half converted. Metadata is never touched.
 Outcome<> convert_object(nlohmann::json& object, QueueVersion to, ConversionBudget budget = {});
 
 }  // namespace muster

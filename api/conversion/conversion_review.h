@@ -1,7 +1,7 @@
 // apiextensions.k8s.io/v1 ConversionReview: the request of the API server when a client reads or writes an object in
 // another version than the stored one, and the response.
 //
-// A review may hold a whole list. Its objects are read, converted and printed one at a
+// A review can hold a whole list. Its objects are read, converted and printed one at a
 // time, since as a JSON tree they would take seven times their text: beside the body
 // there is only the answer. Pure.
 #pragma once

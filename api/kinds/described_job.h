@@ -40,7 +40,7 @@ struct DescribedJob {
   ObjectMeta meta;
   bool suspended = false;
   std::string managed_by;
-  std::string priority_class;  // of priorityClass, not of a template; may be empty
+  std::string priority_class;  // of priorityClass, not of a template; can be empty
   std::vector<DescribedPodSet> pod_sets;
   // Why it cannot be queued: too many pod sets, two of one name; empty: it can.
   std::string unreadable;

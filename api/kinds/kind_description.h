@@ -1,6 +1,6 @@
 // A kind of job, described as data: where its suspension, its pod templates and its state are. muster queues such a
-// kind without code of its own. The rows that are built in are YAML files in api/kinds/rows; docs/kinds.md explains
-// the format.
+// kind without code for it. The rows that are built in are YAML files in api/kinds/rows; docs/kinds.md explains the
+// format.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ struct PodSetSource {
   std::vector<CountFactor> counts;  // their product; none: 1
 };
 
-// A label selector of the job's pods is some of these in a row: a text, then a value of the object, which may be
+// A label selector of the job's pods is some of these in a row: a text, then a value of the object, which can be
 // absent.
 struct SelectorPart {
   std::string text;
@@ -60,8 +60,8 @@ struct EndRule {
   bool success = false;  // of a condition
   Predicate when;
   Predicate succeeded;
-  ValuePath message;              // may be empty
-  std::string message_condition;  // whose message it is; may be empty
+  ValuePath message;              // can be empty
+  std::string message_condition;  // whose message it is; can be empty
   std::string message_text;       // where neither of these is given
 };
 
@@ -98,18 +98,18 @@ struct KindDescription {
   ValuePath suspend;
   // The value there that means "suspended".
   bool suspended_when = true;
-  ValuePath managed_by;         // may be empty
+  ValuePath managed_by;         // can be empty
   std::string default_manager;  // the value there of the kind's own controller
   std::vector<PodSetSource> pod_sets;
-  std::string pod_index_label;              // of the pods, for topology requests; may be empty
-  std::vector<SelectorPart> pod_selector;   // of its pods, by their labels; may be empty
+  std::string pod_index_label;              // of the pods, for topology requests; can be empty
+  std::vector<SelectorPart> pod_selector;   // of its pods, by their labels; can be empty
   std::vector<ValuePath> priority_classes;  // tried in order, before those of the templates
   bool prebuilt_workloads = true;           // a job can name an existing Workload of a user
   Predicate active, ready;
   std::vector<EndRule> ends;
   Predicate on_hold;                     // its controller does nothing until a user repairs it; it needs no quota
   Predicate left_alone;                  // muster ignores such an object until it has a Workload
-  bool elastic = false;                  // its jobs may have kueue.x-k8s.io/elastic-job
+  bool elastic = false;                  // its jobs can have kueue.x-k8s.io/elastic-job
   const KindHook* hook = nullptr;        // code for what paths cannot say (api/kinds/kind_hook.h); lives forever
   std::vector<ConsultedKind> consulted;  // its addresses are settled
   // Other objects with such a job as their controller are queued by themselves.

@@ -28,7 +28,7 @@ inline constexpr std::string_view kLeaderName = "leaderworkerset.sigs.k8s.io/lea
 inline constexpr std::string_view kStatefulSetPodIndex = "apps.kubernetes.io/pod-index";
 inline constexpr std::string_view kRevisionHash = "controller-revision-hash";
 
-// How such a set is read; nullptr: another kind. Not in described_kinds(): what is done with it is code of its own
+// How such a set is read; nullptr: another kind. Not in described_kinds(): separate code handles it
 // (reconcilers/serving).
 const KindDescription* find_serving_description(std::string_view group, std::string_view kind);
 

@@ -1,5 +1,5 @@
 // The path of a value in an object of a described kind: "spec.runPolicy.suspend",
-// "spec.pytorchReplicaSpecs[Worker].replicas", "status.replicaStatuses.*.active". A step in brackets is a key that may
+// "spec.pytorchReplicaSpecs[Worker].replicas", "status.replicaStatuses.*.active". A step in brackets is a key that can
 // hold any character; "*" is each element of a list or a map.
 #pragma once
 

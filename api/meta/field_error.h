@@ -28,7 +28,7 @@ std::string_view reason_of(FieldErrorType type);
 struct FieldError {
   std::string field;  // "spec.replicatedJobs[0].name"
   FieldErrorType type;
-  std::string value;   // the offending value as shown to the user: JSON, strings in quotes; may be empty
+  std::string value;   // the offending value as shown to the user: JSON, strings in quotes; can be empty
   std::string detail;  // what is wrong and what to do, without the value
 
   // "Invalid value: \"x\": detail", as Kubernetes words it, without the field.

@@ -65,7 +65,7 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
-// How many digits the number before a suffix may have to be counted in 64 bits.
+// How many digits the number before a suffix can have to be counted in 64 bits.
 int64_t digits_left(const QuantityText& pieces, QuantitySuffix suffix) {
   const auto whole = static_cast<int64_t>(pieces.whole.size()), fraction = static_cast<int64_t>(pieces.fraction.size());
   if (suffix.format != Format::kBinarySI) return 18 - whole - fraction;

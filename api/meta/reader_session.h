@@ -37,7 +37,7 @@ std::optional<ReaderSessionToken> read_reader_session_token(std::string_view tex
 nlohmann::json reader_session(const nlohmann::json& user, std::string_view secret);
 // Its user, if the session is of this secret, is not being deleted and is not over; null otherwise.
 nlohmann::json user_of_reader_session(const nlohmann::json& session, std::string_view secret, TimePoint now);
-// Whether it is of no more use to anybody.
+// Whether its use has ended.
 bool is_over(const nlohmann::json& session, TimePoint now);
 
 }  // namespace muster

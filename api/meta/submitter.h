@@ -1,6 +1,6 @@
 // Who submitted a job: the user of the request that put it into a queue, as the webhook saw that request. The mutator
-// record_submitter writes the annotation on jobs where the setting recordSubmitter asks for it, and takes away what
-// anybody else writes there, with the setting or without; the rule workload_submitter guards that of Workloads.
+// record_submitter writes the annotation on jobs where the setting recordSubmitter asks for it, and removes it when a
+// user writes it, with the setting or without; the rule workload_submitter guards that of Workloads.
 #pragma once
 
 #include <algorithm>

@@ -187,7 +187,7 @@ std::string format(Timestamp time, bool micro) {
   const year_month_day date(day);
   const hh_mm_ss clock(instant - day);
   const int year = static_cast<int>(date.year());
-  std::string out = year < 0 ? "-" : "";  // an offset may move the year 0 or 9999 beyond its end
+  std::string out = year < 0 ? "-" : "";  // an offset can move the year 0 or 9999 beyond its end
   append_padded(out, year < 0 ? -year : year, 4);
   out += '-';
   append_padded(out, static_cast<unsigned>(date.month()), 2);

@@ -71,7 +71,7 @@ struct PodReason {
   std::string token{};         // one word; an Event's or the kubelet's own, cut
   std::string kind{}, name{};  // of the object that has the problem: the first pod by name, or what makes the pods
   std::string container{};     // as SeenPod's
-  std::string text{};          // what the API server says; may be empty
+  std::string text{};          // what the API server says; can be empty
   int64_t pods = 0;            // how many have it; 0: they do not exist
 
   bool operator==(const PodReason&) const = default;
@@ -91,7 +91,7 @@ std::optional<PodReason> why_pods_are_late(const PodQuestion& question, const st
 // "Pod train-x and 2 more cannot be scheduled (Unschedulable): 0/4 nodes are available".
 std::string sentence_of(const PodReason& reason);
 
-// On one line, without control characters and invalid UTF-8, at most so many bytes; what is cut ends with "...".
+// On one line, without control characters and invalid UTF-8, at most `most` bytes; what is cut ends with "...".
 std::string readable_text(std::string_view text, size_t most);
 
 }  // namespace muster

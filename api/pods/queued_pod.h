@@ -21,7 +21,7 @@ struct QueuedPod {
   // Never null. Equal values are shared: state/template_pool.h.
   mutable PodSpecPtr spec;
   std::vector<std::string> gates;  // spec.schedulingGates, by name
-  std::string phase;               // "Pending", "Running", "Succeeded", "Failed", "Unknown"; may be empty
+  std::string phase;               // "Pending", "Running", "Succeeded", "Failed", "Unknown"; can be empty
   std::string message;             // status.message
   std::string node;                // empty: not scheduled
   std::string role;                // see role_of()

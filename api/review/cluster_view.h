@@ -1,4 +1,4 @@
-// What rules may know of the cluster beyond the object under review: an immutable
+// What rules can know of the cluster beyond the object under review: an immutable
 // picture, published by the engine, read by any thread. `muster review` builds one
 // from the objects it is given.
 #pragma once
@@ -18,7 +18,7 @@
 
 namespace muster {
 
-// An object that may own jobs: the metadata that the ownership rules need.
+// An object that can own jobs: the metadata that the ownership rules need.
 struct OwnerFacts {
   std::string uid;
   std::string queue_name;  // label kueue.x-k8s.io/queue-name; empty when absent
@@ -34,7 +34,7 @@ struct LocalQueueFacts {
   std::string cluster_queue;
 };
 
-// The smallest cpu and memory a container may ask for in a namespace, from its
+// The smallest cpu and memory a container can ask for in a namespace, from its
 // LimitRanges (type Container, min); quantities as written, empty when unset.
 struct ContainerMinimum {
   std::string cpu;

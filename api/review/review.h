@@ -11,7 +11,7 @@
 
 namespace muster {
 
-// One request with everything a rule may read. References live for one review.
+// One request with everything a rule can read. References live for one review.
 struct Review {
   const AdmissionRequest& request;
   const ClusterView& view;
@@ -35,7 +35,7 @@ std::vector<RuleMatch> expand(const RuleMatch& match);
 bool applies(std::span<const RuleMatch> matches, std::span<const Operation> operations,
              const AdmissionRequest& request);
 
-// An UPDATE of an object that is on its way out. What it may change without a
+// An UPDATE of an object that is on its way out. What it can change without a
 // rule: api/review/deletion.h.
 bool being_deleted(const AdmissionRequest& request);
 

@@ -24,7 +24,7 @@ struct AgentOptions {
   std::string probe_path = "/barrier-is-down";
   uint16_t probe_port = 8081;
   int restart_exit_code = 1;
-  // What the shell runs when the workers may start; empty: the agent is a sidecar, and answers a startup probe.
+  // What the shell runs when the workers can start; empty: the agent is a sidecar, and answers a startup probe.
   std::string worker_command{};
   std::string shell = "/bin/sh";
 };
@@ -36,7 +36,7 @@ Result<AgentOptions> read_options(const std::function<std::optional<std::string>
 using Say = std::function<void(const std::string& line)>;
 
 // One agent. Blocks until the containers are to restart, and returns the exit code for that; 0 if `stop` was requested
-// first. `open` is called once, when the workers may start. An API server that does not answer changes nothing: the
+// first. `open` is called once, when the workers can start. An API server that does not answer changes nothing: the
 // agent asks again.
 int run_agent(kube::KubeApi& api, const AgentOptions& options, const kube::Timing& timing,
               const std::function<void()>& open, const Say& say, std::stop_token stop);

@@ -21,7 +21,7 @@ JobSetView read_view(const nlohmann::json& jobset);
 
 struct AgentState {
   std::optional<int32_t> attempt{};  // as reported on the pod
-  bool open = false;                 // the workers may start
+  bool open = false;                 // the workers can start
 };
 
 enum class AgentStep {

@@ -23,7 +23,7 @@ double random_share() {
   return std::uniform_real_distribution<double>(0, 1)(engine);
 }
 
-// The kubelet's startup probe asks here: 503 until the workers may start.
+// The kubelet's startup probe asks here: 503 until the workers can start.
 server::HttpServerOptions probe_listener(const AgentOptions& options) {
   server::HttpServerOptions listener;
   listener.bind_address = ":" + std::to_string(options.probe_port);
@@ -74,8 +74,8 @@ int run_agent_process(const Say& say) {
   // Without destructors: the threads below still refer to variables of this function.
   const auto end = [&signal](int code) { std::_Exit(signal != 0 ? 128 + signal : code); };
   Worker worker;
-  // Ends with the process: after a restart nobody sends a signal. A worker that is told to stop has its grace period:
-  // the process ends with it.
+  // Ends with the process: after a restart the pod gets no signal. A worker that gets a signal to stop has its grace
+  // period: the process ends with it.
   std::thread([&signals, &signal, &stopping, &worker] {
     int taken = 0;
     if (sigwait(&signals, &taken) != 0) return;

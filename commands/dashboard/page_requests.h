@@ -1,6 +1,6 @@
-// What the dashboard's page may ask for, and the answer to each request. Pure, but for what the source reads.
+// What the dashboard's page can ask for, and the answer to each request. Pure, but for what the source reads.
 //
-// The server listens on the loopback address only. That keeps other machines out, and nobody else: other users of
+// The server listens on the loopback address only. That keeps other machines out, but nothing more: other users of
 // this machine, and every page that a browser shows, can send requests to it. So
 // - each path begins with a random token, which only the person who ran the command has seen;
 // - the Host header must name the loopback address and the port (a name that an attacker lets point to 127.0.0.1

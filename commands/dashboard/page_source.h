@@ -23,7 +23,7 @@ class PageSource {
   virtual Result<nlohmann::json> explain(const ObjectKey& key) = 0;
 };
 
-// Asks muster, or evaluates what the person may list. Answers are kept for a second, those that were found on
+// Asks muster, or evaluates what the person can list. Answers are kept for a second, those that were found on
 // this machine for five, so that ten tabs cost what one costs. Thread-safe; one question at a time.
 class ClusterPageSource final : public PageSource {
  public:

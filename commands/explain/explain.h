@@ -3,8 +3,8 @@
 //
 // muster itself is asked, through the API server's service proxy and with a short-lived token
 // that is for muster alone (explain_token.h); the user's own credentials are never shown to it.
-// Where that cannot be (no such token can be had, the user may not use the proxy, or muster is down) the objects that
-// the user may list are read, and the answer is found in them here; then it says so.
+// Where that cannot be (no such token can be had, the user cannot use the proxy, or muster is down) the objects that
+// the user can list are read, and the answer is found in them here; then it says so.
 #pragma once
 
 #include <iosfwd>
@@ -38,11 +38,11 @@ inline constexpr int kExplainUnusable = 2;
 int explain(const ExplainOptions& options, std::ostream& out, std::ostream& err);
 
 // `muster history`: the same object, and all that is known of what has happened to it; also of one that was deleted
-// lately. `watch` is not looked at.
+// lately. `watch` has no effect.
 void add_history(CLI::App& app, ExplainOptions& options);
 int history(const ExplainOptions& options, std::ostream& out, std::ostream& err);
 
-// `muster priority`: the same object, and the terms of its place among the pending Workloads. `watch` is not looked at.
+// `muster priority`: the same object, and the terms of its place among the pending Workloads. `watch` has no effect.
 void add_priority(CLI::App& app, ExplainOptions& options);
 int priority(const ExplainOptions& options, std::ostream& out, std::ostream& err);
 

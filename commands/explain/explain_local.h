@@ -1,4 +1,4 @@
-// The answer of `muster explain` without muster: what the user may list is read once, an
+// The answer of `muster explain` without muster: what the user can list is read once, an
 // engine that never leads takes it in, and the same function finds the reason in it.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace muster::commands {
 
-// What the user may not list is named in the answer's notes; where it could have been the
+// What the user cannot list is named in the answer's notes; where it could have been the
 // reason, the answer does not pretend to know. An error when the object's own kind and
 // namespace cannot be read.
 Result<ExplainReply> explain_locally(kube::KubeApi& api, const ObjectKey& key, const ReconcilerSettings& settings,

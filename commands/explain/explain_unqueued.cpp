@@ -151,7 +151,7 @@ ExplainReply explain_unqueued(const jobs::NamedKind& kind, const std::string& ns
     return reply;
   }
   const bool makes_pods = kind_of_parts(kind) != nullptr;
-  // DaemonSets and the like: no integration queues what they make, unless its template says so.
+  // DaemonSets and similar kinds: no integration queues what they make, unless its template says so.
   if (makes_pods && (kind.job != nullptr || is_cron_job(kind) || makes_queued_parts(kind, object))) {
     explain_maker(kind, object, parts, reply);
   } else if (makes_pods && !controller_of(object)) {

@@ -1,6 +1,6 @@
 // `muster explain` of an object that muster itself knows nothing of: a kind whose parts are queued (a CronJob's Jobs, a
 // Deployment's pods), or an object in no queue. The answer is found in the object and in what it has made, as far as
-// the user may read them.
+// the user can read them.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

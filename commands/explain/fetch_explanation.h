@@ -1,4 +1,4 @@
-// One answer about one object: from muster, or, where it cannot be asked, from what the person may list.
+// One answer about one object: from muster, or, where it cannot be asked, from what the person can list.
 #pragma once
 
 #include <string>
@@ -16,9 +16,9 @@ namespace muster::commands {
 Result<ExplainReply> fetch_explanation(MusterReader& reader, const ObjectKey& key, bool local);
 
 // What a name without a kind can mean, the most likely first: the first kind of jobs/naming/named_kind.h that has such
-// an object which the person may get. An object that is part of another one comes after one that is not: the submitter
+// an object which the person can get. An object that is part of another one comes after one that is not: the submitter
 // Job of a RayJob has its name. If there is none, a Job, a JobSet or a Workload that was deleted, or that the person
-// may not get.
+// cannot get.
 std::vector<ObjectKey> find_kinds_of(kube::KubeApi& api, const std::string& ns, const std::string& name);
 
 }  // namespace muster::commands

@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-// The Jobs of a JobSet make its pods. Who may not list Jobs knows them by their names.
+// The Jobs of a JobSet make its pods. A user who cannot list Jobs knows them by their names.
 void add_jobs_of(kube::KubeApi& api, const ObjectReference& jobset, PodQuestion& question) {
   kube::KubeRequest request;
   request.path = kube::collection_path(kube::resource_of(kJobs), jobset.ns);

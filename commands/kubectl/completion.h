@@ -25,7 +25,7 @@ struct ClusterNames {
   std::function<Words(const Words& words)> of_resources;  // that queues have quota for: "nvidia.com/gpu"
 };
 
-// The candidates for the last of the words (which may be empty) and the line ":4". Options and subcommands are those
+// The candidates for the last of the words (which can be empty) and the line ":4". Options and subcommands are those
 // of the app. Pure but for `cluster`.
 std::string complete(const CLI::App& app, const std::vector<std::string>& words, const ClusterNames& cluster);
 

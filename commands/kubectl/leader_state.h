@@ -1,4 +1,4 @@
-// Whether muster is at work, by its Lease, which everybody may read: while no replica leads, nothing is admitted or
+// Whether muster is at work, by its Lease, which every user can read: while no replica leads, nothing is admitted or
 // evicted, and a state that reads "waits for quota" is old. Pure.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Lists of Workloads and queues, from muster or, where it cannot be asked, from what the person may list. Both
+// Lists of Workloads and queues, from muster or, where it cannot be asked, from what the person can list. Both
 // have one form (explain/lists), so that what is printed is the same.
 #pragma once
 

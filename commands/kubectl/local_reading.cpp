@@ -29,7 +29,7 @@ Result<Listed, kube::StatusError> list(kube::KubeApi& api, const WatchedKind& ki
   return listed;
 }
 
-// The namespace as its owner may know it: by name.
+// The namespace as its owner can know it: by name.
 TypedObject namespace_named(const std::string& name) {
   return read_object(kNamespaces,
                      {{"metadata", {{"name", name}, {"labels", {{"kubernetes.io/metadata.name", name}}}}}});

@@ -1,4 +1,4 @@
-// What a person may list, read once into an engine that never leads: the ground of answers that are found on this
+// What a person can list, read once into an engine that never leads: the ground of answers that are found on this
 // machine, without muster.
 #pragma once
 
@@ -20,7 +20,7 @@ class LocalReading {
   explicit LocalReading(const ReconcilerSettings& settings)
       : engine_({.keep_webhook_configurations = false, .reconcilers = settings}) {}
 
-  // Every kind that muster watches and that is `wanted`; what may be listed in `ns` alone is read there. An error when
+  // Every kind that muster watches and that is `wanted`; what can be listed in `ns` alone is read there. An error when
   // `asked`, the kind that it is about, cannot be listed at all, or no answer comes.
   Outcome<> read(kube::KubeApi& api, const ResourceType& asked, const std::string& ns,
                  const std::function<bool(const ResourceType&)>& wanted, Now now);

@@ -1,5 +1,5 @@
 // In whose name muster is asked: the person's own, by a ReaderSession (api/meta/reader_session.h). The person's
-// credentials are shown to the API server and to nobody else.
+// credentials are shown to the API server only.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -12,7 +12,7 @@
 
 namespace muster::commands {
 
-// 64 hexadecimal digits that nobody can guess; empty: the system gives no random numbers.
+// 64 hexadecimal digits that cannot be guessed; empty: the system gives no random numbers.
 std::string random_secret();
 
 // Who the API server says that the caller is, and when by its clock; nullopt: it does not say when.

@@ -19,7 +19,7 @@
 
 namespace muster::commands {
 
-// No answer, and whether it is worth looking for one in what the person may list.
+// No answer, and whether it is worth looking for one in what the person can list.
 struct NoAnswer {
   std::string message;
   bool look_here = false;

@@ -1,4 +1,4 @@
-// `muster adopt`: carries out the steps of rules/adoption.h one after the other, and reads the cluster anew before
+// `muster adopt`: carries out the steps of rules/adoption.h one after the other, and reads the cluster again before
 // each.
 #pragma once
 

@@ -26,8 +26,8 @@ std::vector<Reading> component_readings();
 // objects with a queue of every kind that Kueue or muster can queue.
 std::vector<Reading> preflight_readings();
 
-// Adds all of them. A kind that is not served has no objects; one that may not be listed is noted in the dump. The
-// error: the API server does not answer, or answers with an error of its own.
+// Adds all of them. A kind that is not served has no objects; one without permission to list is noted in the dump. The
+// error: the API server does not answer, or answers with another error.
 Outcome<> read_into(kube::KubeApi& api, const std::vector<Reading>& readings, ClusterDump& dump);
 
 kube::Resource deployments();

@@ -212,7 +212,7 @@ std::vector<std::string> known_kinds_of(std::string_view group) {
   return kinds;
 }
 
-// Where a kind of this name is, for what stands in the wrong group.
+// Where a kind of this name is, for an object with the wrong group.
 std::string elsewhere(std::string_view kind) {
   for (const ServedKinds& served : kubernetes_kinds()) {
     if (std::find(served.kinds.begin(), served.kinds.end(), kind) == served.kinds.end()) continue;

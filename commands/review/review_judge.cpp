@@ -197,7 +197,7 @@ class Judge {
     return true;
   }
 
-  // What Kubernetes checks of its own kinds, and what it will check of the Jobs of a JobSet. Of one field the first
+  // What Kubernetes checks of its kinds, and what it will check of the Jobs of a JobSet. Of one field the first
   // error is enough.
   void check_shape() {
     ShapeFindings shape = check_core_shape(object_, settings_);

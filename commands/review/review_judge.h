@@ -25,7 +25,7 @@ struct JudgedRequest {
 ReviewedObject judge_manifest(const JudgedRequest& judged, const ClusterView& view, const RuleSettings& settings);
 
 // A whole AdmissionReview: the answer of a webhook that mutates and validates. The request is taken as the
-// API server has made it: no schema is looked at.
+// API server has made it: no schema is checked.
 ReviewedObject judge_review(nlohmann::json review, const AdmissionRequest& request, const ClusterView& view,
                             const RuleSettings& settings);
 

@@ -11,7 +11,7 @@ class App;
 
 namespace muster::commands {
 
-// -f and -R. `help` says what the files hold and where they may lie.
+// -f and -R. `help` says what the files hold and where they can lie.
 void add_file_flags(CLI::App& command, SourceNames& sources, const std::string& help);
 // -k.
 void add_kustomize_flag(CLI::App& command, SourceNames& sources);

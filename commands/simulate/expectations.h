@@ -42,7 +42,7 @@ struct CheckedExpectation {
 // The error begins with line or path.
 Result<std::vector<Expectation>> read_expectations(std::string_view yaml);
 
-// An error for an expectation that is about nobody: a name that is not in the simulation.
+// An error for an expectation about no object: a name that is not in the simulation.
 Result<std::vector<CheckedExpectation>> check_expectations(const std::vector<Expectation>& expectations,
                                                            const forecast::Scenario& scenario,
                                                            const forecast::History& history,

@@ -12,7 +12,7 @@ namespace muster::commands {
 // Well-formed XML too. Long lists end after some rows and say so.
 std::string report_page(const Report& report);
 
-// Two configurations side by side, the figures of both first. Each plot has axes of its own.
+// Two configurations side by side, the figures of both first. Each plot has its own axes.
 std::string comparison_page(const Report& before, const Report& after);
 
 }  // namespace muster::commands

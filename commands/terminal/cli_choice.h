@@ -1,4 +1,4 @@
-// Options that take one of a few words, and arguments that nobody expects: in plain sentences, where CLI11
+// Options that take one of a few words, and unexpected arguments: in plain sentences, where CLI11
 // would print its own terms.
 #pragma once
 

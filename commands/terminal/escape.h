@@ -1,4 +1,4 @@
-// Texts that strangers write (names of objects, messages) in what people and programs read. Pure.
+// Texts that other users write (names of objects, messages) in what people and programs read. Pure.
 #pragma once
 
 #include <string>

@@ -14,12 +14,12 @@ inline constexpr int64_t kGraceSeconds = 120;
 
 enum class Verdict {
   kWaiting,    // neither file lists the token, and the waiter's own limit has not passed
-  kStarted,    // the whole group may start
+  kStarted,    // the whole group can start
   kExpired,    // the group's deadline passed first
   kAbandoned,  // nothing was decided until the waiter's own limit
 };
 
-// Whether one line of `content` is exactly `token`. Lines end with '\n'; the last may lack it.
+// Whether one line of `content` is exactly `token`. Lines end with '\n'; the last can lack it.
 bool lists(std::string_view content, std::string_view token);
 
 // `started` and `expired` are the contents of the two files, empty when there is none.

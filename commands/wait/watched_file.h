@@ -1,4 +1,4 @@
-// A small file that somebody else replaces: read again only when it has changed.
+// A small file that another process replaces: read again only when it has changed.
 #pragma once
 
 #include <sys/stat.h>

@@ -1,7 +1,7 @@
 // The events that wait for the engine, and when the next batch of them is taken in. The threads
 // around it are runtime/engine_loop.h; the simulation has virtual time around it.
 //
-// A batch has a price of its own, however many events it holds. So the loop rests after each, and the
+// A batch has a fixed price, however many events it holds. So the loop rests after each, and the
 // events of that time are one batch.
 //
 // Not thread-safe: its owner locks.
@@ -18,7 +18,7 @@ namespace muster::engine {
 
 class Inbox {
  public:
-  // A watch that finds so many events posts no more until the next batch is taken, so that the API
+  // A watch that finds this many events posts no more until the next batch is taken, so that the API
   // server keeps what muster has no time for. Answers to writes and changes of leadership always come in:
   // their number has a bound in the engine (EngineSettings::writes_at_a_time).
   static constexpr size_t kMostWaiting = 2000;

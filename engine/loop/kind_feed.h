@@ -32,14 +32,14 @@ nlohmann::json trimmed_metadata(const nlohmann::json& object);
 // Whether muster watches the kind with these settings.
 bool is_watched(const WatchedKind& kind, const ReconcilerSettings& settings);
 
-// What the engine is told of a kind that is not watched with the present settings: there are no such objects.
+// What the engine gets for a kind that is not watched with the present settings: there are no such objects.
 std::vector<Event> events_of_unwatched(const ResourceType& type);
 
 // One watch. Not thread-safe.
 class KindFeed {
  public:
   // `name`: of the one object that is watched; empty: all that muster watches of the kind.
-  // `observer`: gets the texts of the events' objects, and must outlive it; null: nobody does.
+  // `observer`: gets the texts of the events' objects, and must outlive it; null: nothing does.
   // `settings`: as of read_watched().
   explicit KindFeed(const WatchedKind& kind, std::string name = {}, const LoopObserver* observer = nullptr,
                     std::shared_ptr<const ReconcilerSettings> settings = nullptr)
@@ -65,7 +65,7 @@ class KindFeed {
   Result<Event, Breakage> removal(const nlohmann::json& last_state) const;
   // The API server does not serve the kind.
   KindAbsent absence() const { return {type_}; }
-  // All that the API server held when `term` began was told. nullopt: one object says nothing about its kind.
+  // All that the API server held when `term` began was sent. nullopt: one object says nothing about its kind.
   std::optional<KindCaughtUp> caught_up(uint64_t term) const;
 
  private:

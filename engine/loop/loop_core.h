@@ -40,7 +40,7 @@ struct LoopActions {
 
 class LoopCore {
  public:
-  // settings.watch, settings.observer and `table` must outlive it; tests pass reconcilers of their own.
+  // settings.watch, settings.observer and `table` must outlive it; tests pass their own reconcilers.
   explicit LoopCore(EngineSettings settings, std::span<const reconcilers::Reconciler* const> table = reconcilers());
 
   // Each event of a batch, in its order, and then plan().
@@ -66,7 +66,7 @@ class LoopCore {
   LoopObserver* const observer_;
   Engine engine_;
   std::vector<ObservedEvent> applied_;  // since the last plan; none without an observer
-  // As told last.
+  // As reported last.
   bool told_synced_ = false;
   size_t told_quarantined_ = 0;
   std::vector<std::string> told_missing_, told_behind_;

@@ -3,11 +3,11 @@
 // simulation has virtual time and faults around it.
 //
 // Order: namespaces take turns, over several connections at once, so that no user waits for all writes of another one.
-// In a namespace it is first come, first sent; Workloads have a turn of their own, since the admission of everybody
-// else waits while many admissions are under way. What has no namespace has a turn, too; what needs no leadership comes
-// first. So a write never begins before one that was posted earlier for the same object; two for one object can be
-// under way together only where the engine planned them for two keys, and then each carries the version that it was
-// planned from. Which writes give way to others is decided before (engine/giving_way.h): what is here is sent.
+// In a namespace it is first come, first sent; Workloads have a separate turn, since all other admissions wait while
+// many admissions are under way. What has no namespace has a turn, too; what needs no leadership comes first. So a
+// write never begins before one that was posted earlier for the same object; two for one object can be under way
+// together only where the engine planned them for two keys, and then each carries the version that it was planned from.
+// Which writes give way to others is decided before (engine/giving_way.h): what is here is sent.
 //
 // Every command that was posted is answered once (finish()), unless the process ends.
 //

@@ -24,8 +24,8 @@ struct ReadAnswer {
 ReadAnswer answer_of_done(const Command& command, const nlohmann::json& body, const LoopObserver* observer = nullptr);
 
 // The write was not done. `sentence`: the API server's, or what happened on the way to it. The engine hears it
-// where the API server has read the request: kRefused, and `internal_error` (HTTP 500), which is how a webhook or a
-// quota that fails is told. Trouble on the way concerns the operator and not the owner of an object.
+// where the API server has read the request: kRefused, and `internal_error` (HTTP 500), which is how a failure of a
+// webhook or a quota is reported. Trouble on the way concerns the operator and not the owner of an object.
 WriteFinished answer_of_failed(const Command& command, reconcilers::WriteOutcome outcome, bool internal_error,
                                std::string sentence);
 

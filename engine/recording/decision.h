@@ -8,7 +8,7 @@
 
 namespace muster::recording {
 
-// Workload conditions, the ledger of a gang, and the start and stop of jobs are decisions of their own; the rest is
+// Workload conditions, the ledger of a gang, and the start and stop of jobs are separate decisions; the rest is
 // what follows from them.
 enum class DecisionKind { kAdmission, kPreemption, kEviction, kRequeue, kDeactivation, kGang, kStart, kStop, kOther };
 std::string_view word_of(DecisionKind kind);

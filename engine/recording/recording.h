@@ -1,4 +1,4 @@
-// A recording: what one process's engine was told, when, and what it asked for, as lines of text.
+// A recording: what one process's engine received, when, and what it asked for, as lines of text.
 //
 //   <checksum> <JSON>         FNV-1a of the JSON, 16 hexadecimal digits
 //

@@ -3,7 +3,7 @@
 //
 // Where nothing differs, the two runs are the same event by event. Where a decision differs the recording goes on as
 // it was: its objects, its answers. What this engine asks for and the recorded one did not is answered with a conflict,
-// as by an API server where somebody else was first, so that it decides again from what the recording shows; one
+// as by an API server where another writer was first, so that it decides again from what the recording shows; one
 // difference does not make everything after it different.
 #pragma once
 
@@ -44,7 +44,7 @@ struct ReplayResult {
   TimePoint first{}, last{};
   std::map<DecisionKind, ReplayCount> kinds{};
   // Differences of the first Replay::kSettling after a snapshot, which does not hold what the engine had in mind:
-  // delays, and whom it had told what. They do not count.
+  // delays, and which reports it had sent. They do not count.
   uint64_t settling = 0;
   std::vector<Difference> differences{};  // the first ones, each once
   uint64_t more = 0;                      // distinct ones that are not in the list
@@ -73,7 +73,7 @@ class Replay {
     DecisionKind kind;
     std::string text;
     bool settling;
-    bool silent = false;  // was under way at a snapshot: nothing is told of it
+    bool silent = false;  // was under way at a snapshot: no report of it
     std::optional<engine::WriteFinished> answer{};
   };
 

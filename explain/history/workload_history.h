@@ -4,7 +4,7 @@
 // Tenants decide how often their Workloads change, how many they are and what conditions say. So each Workload has a
 // bounded number of moments, each moment a bounded text, and all together a budget. What is over the budget is taken
 // from the namespace that uses the most: first of its ended Workloads, the earliest ended first, then of those that
-// exist, the least recently changed first. Nobody can push out what belongs to a namespace that uses less.
+// exist, the least recently changed first. A namespace cannot push out what belongs to a namespace that uses less.
 #pragma once
 
 #include <cstddef>

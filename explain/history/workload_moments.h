@@ -20,7 +20,7 @@ namespace muster::explain {
 
 enum class MomentKind : uint8_t {
   kCreated,
-  kPreempted,  // before kWaits: what is told of one second has this order
+  kPreempted,  // before kWaits: moments of one second have this order
   kEvicted,
   kDeactivated,
   kActivated,

@@ -20,11 +20,11 @@ struct HolderQuestion {
 };
 
 // A list of HolderSummary: who, how much, on which flavor, since when, until when at most; the largest amount
-// first. Workloads of namespaces for which `may_know` is false are not named: their number and amount stand in
-// metadata.hidden. `may_know` is asked once for each namespace, of at most `kMostNamespaces`; the rest
-// counts as hidden.
+// first. Workloads of namespaces for which `may_know` is false are not named: their number and amount are in
+// metadata.hidden. `may_know` is asked once for each namespace, of at most `kMostNamespaces`; the rest counts as
+// hidden.
 inline constexpr size_t kMostNamespaces = 20;
-// An error when there is no such queue, or nobody has quota for the resource there.
+// An error when there is no such queue, or no Workload has quota for the resource there.
 Result<nlohmann::json> holder_list(const QueueSnapshot& snapshot, const HolderQuestion& question,
                                    const std::function<bool(const std::string& ns)>& may_know);
 

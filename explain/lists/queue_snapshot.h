@@ -37,7 +37,7 @@ struct QueueListing {
   Timestamp at;
   bool leads = false;
   std::string alarm{};  // a sentence that stands above every list: no replica leads; empty: none
-  // Plurals of the kinds that were not read: what is not there of them may exist. Empty in muster itself.
+  // Plurals of the kinds that were not read: what is not there of them can exist. Empty in muster itself.
   std::set<std::string_view> unseen{};
   // The webhook records who submits jobs (recordSubmitter).
   bool records_submitters = false;
@@ -68,7 +68,7 @@ class QueueSnapshot {
   Timestamp at() const { return listed_.at; }
   bool leads() const { return listed_.leads; }
   const std::string& alarm() const { return listed_.alarm; }
-  // Whether objects of a kind may exist that are not here: "not visible" is never "missing".
+  // Whether objects of a kind can exist that are not here: "not visible" is never "missing".
   bool hides(const ResourceType& type) const { return listed_.unseen.contains(type.plural); }
   bool records_submitters() const { return listed_.records_submitters; }
   const std::vector<scheduler::ListedClusterQueue>& cluster_queues() const { return listed_.listing.cluster_queues; }

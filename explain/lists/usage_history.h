@@ -1,5 +1,5 @@
 // What each ClusterQueue has used and how many waited, at regular moments of the last day. It lives in the memory of
-// one replica and begins anew with it.
+// one replica and starts empty with it.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class UsageHistory {
   static constexpr size_t kMostSamples = 288;  // a day
 
   // A sample of every ClusterQueue; the oldest ones and queues that are gone are forgotten. Positions and Workloads of
-  // the listing are not looked at.
+  // the listing are not used.
   void add(const QueueListing& listed);
   // {kind: UsageHistory, metadata: {clusterQueue, intervalSeconds}, times, pending, reserving, resources: [{flavor,
   // resource, used}]}: lists of one length, the earliest first. An error: there is no such queue in the last sample.

@@ -56,7 +56,7 @@ struct RunTimeGuess {
   std::optional<double> most{};  // seconds
 
   // Seconds from now on of one that has run for `gone` seconds; `chance` is from 0 to below 1, and what was observed is
-  // taken `stretch` times. nullopt: nobody knows. The longer something has run, the longer it is expected to go on.
+  // taken `stretch` times. nullopt: unknown. The longer something has run, the longer it is expected to go on.
   std::optional<double> remaining(double gone, double chance, double stretch = 1) const;
 };
 

@@ -16,7 +16,7 @@ struct EstimateOptions {
   size_t courses = 19;
   size_t most_workloads = 20'000;
   Duration horizon = std::chrono::hours(7 * 24);
-  // CPU seconds of this thread, and how many may be used. Fewer courses then, and a nearer horizon. Empty: no limit.
+  // CPU seconds of this thread, and how many can be used. Fewer courses then, and a nearer horizon. Empty: no limit.
   std::function<double()> cpu_seconds{};
   double budget = 2;
   // Where to put how many courses were made; null: nowhere.

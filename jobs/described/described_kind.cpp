@@ -142,7 +142,7 @@ bool DescribedKind::forms_are_checked_on_update() const {
          kind_.framework == "trainer.kubeflow.org/trainjob";
 }
 
-// Kueue's webhooks of Ray and Spark have a rule of their own for updates.
+// Kueue's webhooks of Ray and Spark have their own rule for updates.
 bool DescribedKind::has_gated_updates() const {
   return kind_.group == "ray.io" || kind_.group == "sparkoperator.k8s.io";
 }

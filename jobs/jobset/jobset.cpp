@@ -114,7 +114,7 @@ class JobSetKind final : public JobKind {
   std::string pod_selector(std::string_view, std::string_view uid) const override {
     return std::string(kJobSetUidLabel).append("=").append(uid);
   }
-  // A JobSet counts Jobs, not pods. What may not start yet is not late.
+  // A JobSet counts Jobs, not pods. A part that cannot start yet is not late.
   bool pods_ready(const TypedObject& object) const override {
     const JobSet& jobset = jobset_of(object);
     const StartupGates gates = gates_of(jobset);

@@ -1,4 +1,4 @@
-// Which replicated jobs of a JobSet may have Jobs: dependsOn and startupPolicy. Pure.
+// Which replicated jobs of a JobSet can have Jobs: dependsOn and startupPolicy. Pure.
 //
 // Source: kubernetes-sigs/jobset, pkg/controllers (startup_policy.go, depends_on.go) and KEP-672.
 #pragma once
@@ -20,7 +20,7 @@ const ReplicatedJobStatus* find_counts(const std::vector<ReplicatedJobStatus>& c
 // Jobs that are ready or have ended.
 int64_t started(const ReplicatedJobStatus& counts);
 
-// Which replicated jobs may have Jobs now (created, and resumed), in the JobSet's order.
+// Which replicated jobs can have Jobs now (created, and resumed), in the JobSet's order.
 struct StartupGates {
   std::vector<bool> open;
   // An InOrder start that has not come to its end.
@@ -30,7 +30,7 @@ struct StartupGates {
 // started, but while the JobSet is suspended all of its Jobs are made. A completed InOrder start stays complete while
 // its Jobs are there (`released`: all of them were let run), for any state of their pods.
 StartupGates startup_gates(const JobSet& jobset, const std::vector<ReplicatedJobStatus>& counts, bool released);
-// What a replicated job waits for by the JobSet's status, for people: "until prep is complete". Empty: it may start.
+// What a replicated job waits for by the JobSet's status, for people: "until prep is complete". Empty: it can start.
 std::string closed_until(const JobSet& jobset, size_t replicated_job);
 
 }  // namespace muster::jobs

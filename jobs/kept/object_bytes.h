@@ -20,7 +20,7 @@ size_t own_bytes(const TypedObject& object);
 size_t bytes_of(const PodSpec& spec);
 size_t bytes_of(const SharedText& text);
 
-// Calls visit(part) for each PodSpec and each long SharedText that the object holds; one may come twice.
+// Calls visit(part) for each PodSpec and each long SharedText that the object holds; one can come twice.
 template <class Visit>
 void for_each_shared_part(const TypedObject& object, Visit visit) {
   const auto visit_template = [&](const PodTemplate& pod_template) {

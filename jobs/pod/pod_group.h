@@ -22,7 +22,7 @@ namespace muster::jobs {
 
 // muster's webhook has put it into its queue: no other pod is touched.
 bool is_managed(const QueuedPod& pod);
-// It has a node, which may still be in use. One that is being deleted counts until its grace period is over; with
+// It has a node, which can still be in use. One that is being deleted counts until its grace period is over; with
 // the gate FastQuotaReleaseInPodIntegration it does not.
 bool uses_node(const QueuedPod& pod, const RuleSettings& rules, TimePoint now);
 // Of a pod that is being deleted: until when it can run.

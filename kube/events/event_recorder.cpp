@@ -186,7 +186,7 @@ void EventRecorder::patch(const EventRecord& record, std::stop_token stop) {
   request.body = to_text(series_patch(record));
   request.content_type = "application/merge-patch+json";
   const auto answer = send(std::move(request), stop);
-  // Events live for an hour; a series may live for longer.
+  // Events live for an hour; a series can live for longer.
   if (!answer.ok() && answer.error().not_found()) return create(record, stop);
   tell(answer, EventOutcome::kPatched);
 }

@@ -70,7 +70,7 @@ class EventRecorder {
   // of all other namespaces would wait behind them.
   void forget_namespace(const std::string& ns) EXCLUDES(mutex_);
   KubeApi::Answer send(KubeRequest request, std::stop_token stop);
-  // Waits until one more request may be sent. False: the end comes first.
+  // Waits until one more request can be sent. False: the end comes first.
   bool await_turn(std::stop_token stop);
   KubeApi::Answer send_once(const KubeRequest& request, std::stop_token stop);
   void tell(const KubeApi::Answer& answer, EventOutcome done);

@@ -18,7 +18,7 @@
 
 namespace muster::kube {
 
-// Called on the election's thread, in this order in time; each may be empty. They hold
+// Called on the election's thread, in this order in time; each can be empty. They hold
 // up renewals, so they should only hand the news on.
 struct LeaderCallbacks {
   std::function<void()> became_leader{};
@@ -44,8 +44,8 @@ struct LeaderElectionSettings {
 class LeaderElection {
  public:
   // Starts at once; the settings have passed check(). Everything given by reference
-  // must outlive the election. `api` should be a client of its own, without a rate
-  // limit: a renewal that queues behind other requests comes too late.
+  // must outlive the election. `api` should be a separate client, without a rate limit: a renewal that queues behind
+  // other requests comes too late.
   LeaderElection(KubeApi& api, LeaderElectionSettings settings, LeaderCallbacks callbacks, KubeObserver& observer,
                  Timing timing);
   // stop(), and waits for the thread: at most retry_period, when the API server does not answer.
@@ -56,8 +56,8 @@ class LeaderElection {
   // Ends leadership, if there is any, and empties the lease. Returns at once.
   void stop() { thread_.request_stop(); }
 
-  // While this process leads: no write may start at this time or later, because then
-  // another may lead. It is renew_deadline after the last successful renewal was sent.
+  // While this process leads: a write must not start at this time or later, because then
+  // another can lead. It is renew_deadline after the last successful renewal was sent.
   // nullopt: does not lead. Any thread, without a lock; ask before each write.
   std::optional<MonotonicTime> valid_until() const;
   // Until when some process leads by what this one has read; without a leader, when the last one ended. Any thread.
@@ -80,7 +80,7 @@ class LeaderElection {
 
   static constexpr MonotonicTime::rep kNotLeading = std::numeric_limits<MonotonicTime::rep>::min();
   std::atomic<MonotonicTime::rep> valid_until_ = kNotLeading;
-  std::atomic<MonotonicTime::rep> led_until_ = now().time_since_epoch().count();  // nobody has to lead before
+  std::atomic<MonotonicTime::rep> led_until_ = now().time_since_epoch().count();  // no replica must have led before
 
   // Of the thread.
   LeasePolicy policy_;

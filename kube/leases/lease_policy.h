@@ -43,7 +43,7 @@ struct LeaseStep {
   };
   Kind kind = Kind::kWait;
   LeaseRecord record{};
-  Duration time{};  // to wait, or the most that the request may take
+  Duration time{};  // to wait, or the most that the request can take
 };
 
 // The candidate's part: ask next(), do the step, report what came of it, ask again.
@@ -65,9 +65,9 @@ class LeasePolicy {
   // Created or updated, as the server answered it; `sent` is from before the request.
   void written(LeaseRecord record, MonotonicTime sent, MonotonicTime now);
   void refused(MonotonicTime now);  // create or update: another client was faster
-  void failed(MonotonicTime now);   // anything else; a write may have come through
+  void failed(MonotonicTime now);   // anything else; a write has possibly come through
 
-  // Stops leading at once; the steps that follow empty the lease, if it may be ours,
+  // Stops leading at once; the steps that follow empty the lease, if it can be ours,
   // and end with kDone.
   void resign();
 
@@ -100,7 +100,7 @@ class LeasePolicy {
   Knowledge knowledge_ = Knowledge::kStale;
   std::optional<MonotonicTime> valid_until_;
   std::optional<MonotonicTime> not_before_;  // the next attempt
-  bool may_hold_ = false;                    // a write in our name may have come through, or still may
+  bool may_hold_ = false;                    // a write in our name has possibly come through, or still can
   std::string written_over_;                 // the version that it is to replace
   bool refused_before_ = false;
   bool resigned_ = false;

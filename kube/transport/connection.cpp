@@ -46,7 +46,7 @@ class SocketHandle {
     const MutexLock lock(mutex_);
     stopped_ = false;
   }
-  // Ends the current exchange, and the sockets that it may still open.
+  // Ends the current exchange, and the sockets that it can still open.
   void stop() EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     stopped_ = true;
@@ -144,7 +144,7 @@ struct Connection::Wire {
 
 Connection::Connection(const Endpoint& endpoint, std::shared_ptr<const TlsMaterial> tls, const Clock& clock)
     : tls_(std::move(tls)), clock_(clock), wire_(std::make_unique<Wire>()) {
-  // OpenSSL writes to sockets that the server may have closed.
+  // OpenSSL writes to sockets that the server has possibly closed.
   std::signal(SIGPIPE, SIG_IGN);
   wire_->place = endpoint.host + ":" + std::to_string(endpoint.port);
   wire_->verified_name = endpoint.server_name.empty() ? endpoint.host : endpoint.server_name;

@@ -35,7 +35,7 @@ class Credentials {
   static constexpr Duration kReadAgainAfter = std::chrono::seconds(50);
 
   // `clock` must outlive it. `on_problem` is called with the lock held: it must not
-  // call back, and may be called from any thread.
+  // call back, and can be called from any thread.
   Credentials(ClusterAccess access, const Clock& clock, std::function<void(const std::string&)> on_problem);
 
   // Can read files and run the plugin, and blocks other callers during this time.

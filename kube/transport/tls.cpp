@@ -69,7 +69,7 @@ TlsMaterial::~TlsMaterial() = default;
 Result<std::shared_ptr<const TlsMaterial>> TlsMaterial::make(TlsPem pem) {
   auto parsed = std::make_unique<Parsed>();
   parsed->store.reset(X509_STORE_new());
-  // A bundle may name an intermediate as the anchor, as Go's client accepts it.
+  // A bundle can name an intermediate as the anchor, as Go's client accepts it.
   X509_STORE_set_flags(parsed->store.get(), X509_V_FLAG_PARTIAL_CHAIN);
   if (pem.ca.empty()) {
     X509_STORE_set_default_paths(parsed->store.get());

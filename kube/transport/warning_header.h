@@ -9,7 +9,7 @@
 
 namespace muster::kube {
 
-// The texts of one header's value, which may hold several warnings. What has another form is left
+// The texts of one header's value, which can hold several warnings. What has another form is left
 // out; so is what has another code than 299 ("miscellaneous, persistent"), the only one of Kubernetes.
 std::vector<std::string> parse_warnings(std::string_view value);
 

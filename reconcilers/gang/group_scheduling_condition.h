@@ -15,7 +15,7 @@ namespace muster::reconcilers {
 // One gang in one reconciliation.
 struct GangContext : ReconcileContext {
   const GangOwner& owner;
-  const state::Gang* gang;      // may be null
+  const state::Gang* gang;      // can be null
   const ConfigMap* config_map;  // ours, or null
   bool taken = false;           // another object has the name
   std::string holder{};         // the owner of that object: "JobSet train"; empty: not known

@@ -31,7 +31,7 @@ GangDecisions read_ledger(const ConfigMap& config_map);
 // The three keys, whole.
 nlohmann::json to_data(const GangDecisions& ledger);
 // Leaves out the runs of which neither Job nor pod is left, so that a gang with endless restarts does not fill its
-// ConfigMap. `gang` may be null.
+// ConfigMap. `gang` can be null.
 void prune(GangDecisions& ledger, const state::Gang* gang);
 
 }  // namespace muster::reconcilers

@@ -244,7 +244,7 @@ KnownJobs known_jobs(const state::Gang* gang, const GangDecisions& ledger) {
 
 // Of a target whose Jobs do not exist, or are suspended.
 struct Absence {
-  std::string gate;     // "waits until prep is complete"; empty: they may start
+  std::string gate;     // "waits until prep is complete"; empty: they can start
   std::string refusal;  // the API server's words; empty: none
 };
 
@@ -261,7 +261,7 @@ Absence absence_of(const JobSet& owner, size_t target, const state::ClusterState
   return absence;
 }
 
-// A name that another Job has: an earlier one of this JobSet, or a stranger's.
+// A name that another Job has: an earlier one of this JobSet, or one of another owner.
 std::string why_taken(const JobSet& owner, const Job& present) {
   const bool ours = present.meta.controller && present.meta.controller->uid == owner.meta.uid;
   return ours ? "the Job of the attempt before has not gone" : "a Job of this name does not belong to the JobSet";

@@ -28,20 +28,20 @@ struct GroupProgress {
   int64_t started = 0;
   std::optional<TimePoint> first_started;  // of the undecided
   // A target that waits for another replicated job, so that the time of the group has not begun: "workers waits until
-  // prep is complete". Empty: all targets may start.
+  // prep is complete". Empty: all targets can start.
   std::string held;
 
   bool complete() const { return !undecided.empty() && !blocked && !expired && expected > 0 && all_filled; }
   bool waits() const { return !undecided.empty() || (blocked && !released && !expired); }
 };
 
-// O(replicated jobs + runs). `gang` may be null.
+// O(replicated jobs + runs). `gang` can be null.
 GroupProgress assess(const GangOwner& owner, const state::Gang* gang, const GangDecisions& ledger);
 
 // When the group ends if it has not started by then: the earliest deadline of the undecided, as stored or, where none
 // is stored, as it would be now; nullopt: its time has not begun. A waiter's start is the kubelet's word; what that
 // puts into the future counts as now. Where a target waits for another replicated job, the time begins when muster sees
-// that all targets may start.
+// that all targets can start.
 std::optional<TimePoint> deadline_of(const GangOwner& owner, const GroupProgress& progress, const GangDecisions& ledger,
                                      TimePoint now);
 

@@ -262,7 +262,7 @@ Step start_or_wait(const JobContext& context, const Workload& workload, Plan& pl
   return Step::kDone;
 }
 
-// A stop that was begun is completed; the Workload may have been admitted again since.
+// A stop that was begun is completed; the Workload was possibly admitted again since.
 Step stop_unadmitted(const JobContext& context, const Workload& workload, Plan& plan) {
   if (workload.admitted() && !context.job.suspended()) return Step::kContinue;
   return advance_stop(context, &workload, "Not admitted by cluster queue", plan);

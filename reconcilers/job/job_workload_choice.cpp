@@ -100,7 +100,7 @@ bool same_but_counts(const std::vector<PodSet>& one, const std::vector<PodSet>& 
   });
 }
 
-// Pod sets may shrink at any time, and grow while no quota is reserved. nullopt: this is
+// Pod sets can shrink at any time, and grow while no quota is reserved. nullopt: this is
 // another change, to be treated as that of any job.
 std::optional<WorkloadChoice> follow_counts(const JobContext& context, const Workloads& owned, Plan& plan) {
   Workloads alive;
@@ -153,7 +153,7 @@ WorkloadChoice make_match(const JobContext& context, const Workload& workload, P
   return kWritten;
 }
 
-// The priority class of a job may change while it waits or runs, and its admission gates may be removed.
+// The priority class of a job can change while it waits or runs, and its admission gates can be removed.
 WorkloadChoice follow_job(const JobContext& context, const Workload& workload, Plan& plan) {
   const auto gates = gates_left(context.queues().rules, context.job.meta(), workload);
   const bool other_class = names_other_class(context, workload);

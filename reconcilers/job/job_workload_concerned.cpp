@@ -74,7 +74,7 @@ bool uses(const jobs::QueuedJob& job, const PriorityClass& priority_class) {
   });
 }
 
-// Jobs that may wait for a class to exist.
+// Jobs that can wait for a class to exist.
 void enqueue_for_priority_class(const state::ClusterState& state, const PriorityClass& priority_class,
                                 std::vector<ObjectKey>& keys) {
   for_each_job(state, [&](const jobs::QueuedJob& job) {

@@ -12,7 +12,7 @@ void tell_end(const JobContext& context, const Workload& workload, const jobs::J
 Step tell_reclaimable(const JobContext& context, const Workload& workload, Plan& plan);
 // The condition PodsReady, if a setting or the queue needs it.
 Step tell_ready(const JobContext& context, const Workload& workload, Plan& plan);
-// Of a job that is not admitted: its queue may have changed, and its checks may have something to say.
+// Of a job that is not admitted: its queue has possibly changed, and its checks can have news.
 void wait_for_admission(const JobContext& context, const Workload& workload, Plan& plan);
 
 }  // namespace muster::reconcilers

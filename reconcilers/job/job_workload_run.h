@@ -21,7 +21,7 @@ Step advance_stop(const JobContext& context, const Workload* like, std::string n
 void start(const JobContext& context, const Workload& workload, Plan& plan);
 
 // Takes back what the last start wrote into a stopped job, where that can go only after its pods. While quota is held
-// it may be the first step of a start.
+// it can be the first step of a start.
 Step take_back_leftovers(const JobContext& context, Plan& plan);
 
 }  // namespace muster::reconcilers

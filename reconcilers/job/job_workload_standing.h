@@ -12,9 +12,9 @@ namespace muster::reconcilers {
 enum class Standing {
   kOutside,  // of managedJobsNamespaceSelector
   kFree,     // in no queue
-  kQueued,   // with a Workload of its own
+  kQueued,   // with its own Workload
   kCovered,  // part of a job whose Workload is admitted
-  // May not run: part of one whose Workload is not admitted, or does not count its pods; or
+  // Must not run: part of one whose Workload is not admitted, or does not count its pods; or
   // what its pods ask for is not known.
   kHeld,
 };
@@ -23,11 +23,11 @@ Result<Standing, jobs::Undecided> standing_of(const JobContext& context);
 // The job that it is part of, if that is queued.
 jobs::MaybeAncestor ancestor_of(const JobContext& context);
 
-// The question before each write of muster's that starts, resumes, makes or grows pods: may this job run now, with the
+// The question before each write of muster's that starts, resumes, makes or grows pods: can this job run now, with the
 // pod sets that it has? Yes for a job that no queue counts (kOutside, kFree), and for a part that the Workload of the
 // whole has room for (kCovered). Of a queued job: whether this Workload is admitted and has the job's pod sets.
 bool lets_run(const JobContext& context, const Workload& workload);
-// Why a part may not run although the whole is admitted; empty: it may, or the whole is not admitted.
+// Why a part must not run although the whole is admitted; empty: it can, or the whole is not admitted.
 std::string excess_below(const JobContext& context, const jobs::ManagedAncestor& whole);
 
 // Suspends what is kHeld.

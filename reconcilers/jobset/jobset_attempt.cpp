@@ -12,8 +12,8 @@
 namespace muster::reconcilers {
 namespace {
 
-// Of the current attempt of the JobSet and of the Job itself. A Job without the label of its own attempt
-// belongs to the first attempt.
+// Of the current attempt of the JobSet and of the Job itself. A Job without the label of its attempt belongs to the
+// first attempt.
 bool is_of_present_attempt(const JobSet& jobset, const Job& job) {
   const std::optional<int32_t> attempt = whole_number<int32_t>(job.meta.label(kRestartAttemptLabel));
   if (!attempt || *attempt < jobset.status.restarts) return false;

@@ -42,11 +42,11 @@ std::vector<ReplicatedJobStatus> count_jobs(const JobSet& jobset, const JobSetAt
 // The same counts, in any order; a missing entry counts as zeros.
 bool same_counts(const std::vector<ReplicatedJobStatus>& one, const std::vector<ReplicatedJobStatus>& other);
 
-// By the Jobs themselves, where the status may be late.
+// By the Jobs themselves, where the status can be late.
 jobs::StartupGates startup_gates(const JobSet& jobset, const JobSetAttempt& run,
                                  const std::vector<ReplicatedJobStatus>& counts);
 
-// Whether nothing more is to be expected of any replicated job that may start: each of
+// Whether nothing more is to be expected of any replicated job that can start: each of
 // its Jobs is ready, finished or suspended.
 bool settled(const JobSet& jobset, const jobs::StartupGates& gates, const std::vector<ReplicatedJobStatus>& counts);
 

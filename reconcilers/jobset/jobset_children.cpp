@@ -27,7 +27,7 @@ namespace {
 constexpr size_t kCreatesAtOnce = state::WritePauses::kMostAtOnce;
 // And no more of their templates, as text.
 constexpr size_t kCreatedBytesAtOnce = 4 << 20;
-// Until the question whether a JobSet may run is asked again, if no event does so before.
+// Until the question whether a JobSet can run is asked again, if no event does so before.
 constexpr Duration kQuotaInterval = std::chrono::seconds(5);
 
 // The API server has refused such an object a moment ago. The other objects of the JobSet do not wait for it.

@@ -27,8 +27,8 @@ struct InPlaceBarrier {
 };
 
 // `pods` are those that say that they belong to the JobSet. Only live pods whose controller is a Job of the present run
-// count. An honest agent is at most one attempt ahead of the JobSet: a higher number counts as none, so that nobody
-// can use up the restarts of a JobSet, or keep its pods restarting, with one write. Pods that have succeeded are not
+// count. An honest agent is at most one attempt ahead of the JobSet: a higher number counts as none, so that one
+// write can neither use up the restarts of a JobSet nor keep its pods restarting. Pods that have succeeded are not
 // waited for. A suspended JobSet without pods begins again with attempt 0 when it is resumed: a preemption is no
 // restart.
 InPlaceBarrier barrier_of(const JobSet& jobset, const JobSetAttempt& run, const std::vector<const InPlacePod*>& pods);

@@ -17,7 +17,7 @@ class JobSetQuota {
   // Both must outlive it.
   JobSetQuota(const ReconcileContext& context, const JobSet& jobset) : context_(context), jobset_(jobset) {}
 
-  // Whether the JobSet may run now (lets_run()), so that its Jobs can be made, resumed and scaled.
+  // Whether the JobSet can run now (lets_run()), so that its Jobs can be made, resumed and scaled.
   bool allows_start();
 
   enum class Start {

@@ -21,7 +21,7 @@ inline constexpr std::string_view kAppliedTemplateAnnotation = "muster.batch/app
 // away.
 bool records_templates(const JobSet& jobset);
 
-// The record: what the template asks of the pods and an admission may change. Names of labels, annotations and node
+// The record: what the template asks of the pods and an admission can change. Names of labels, annotations and node
 // selectors, and whole tolerations and scheduling gates. Empty if there is nothing, or more than 4 KiB: an object's
 // annotations have a limit.
 std::string applied_template(const nlohmann::json& pod_template);

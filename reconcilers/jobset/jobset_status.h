@@ -62,7 +62,7 @@ class StatusDraft {
   void in_place_attempts(std::optional<int32_t> current, std::optional<int32_t> previous);
   // JobSet's gate JobSetActiveDeadlineSeconds: the start time is that of the present run; off, there is none.
   void keep_start_time(bool enabled);
-  // When the present run has lasted for spec.activeDeadlineSeconds; nullopt: it may last for ever.
+  // When the present run has lasted for spec.activeDeadlineSeconds; nullopt: it can last for ever.
   std::optional<TimePoint> deadline() const;
   // JobSet's gate ExecutionAttemptsTracking, of a JobSet that is not suspended: the present run has its number, and a
   // restart the next one.

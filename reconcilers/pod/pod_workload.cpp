@@ -240,7 +240,7 @@ Step make_missing(const PodContext& context, const Workload* workload, Plan& pla
 constexpr Step (*kStepsOfGroup[])(const PodContext&, const Workload*, Plan&) = {
     leave_unqueued_group, wake_after_graces, make_missing, tell_conflict, follow_group};
 
-// And not by a StatefulSet or LeaderWorkerSet, which makes its pods anew.
+// And not by a StatefulSet or LeaderWorkerSet, which makes its pods again.
 bool is_owned_by_pods(const Workload& workload) {
   const json owners = json::parse(workload.group_owners_text);
   return std::all_of(owners.begin(), owners.end(),

@@ -82,7 +82,7 @@ void requests_for(const state::ClusterState& state, const TypedObject& object, s
     for (const ClusterQueue* queue : state.cluster_queues_of_check(meta_of(object).name))
       add_key(queue->meta.name, keys);
   } else if (const auto* cohort = std::get_if<CohortPtr>(&object)) {
-    // It may be anywhere above any of them. Its share changes often, and is no news.
+    // It can be anywhere above any of them. Its share changes often, and is no news.
     if (changes_quota(**cohort, state)) add_all(state, keys);
   }
 }

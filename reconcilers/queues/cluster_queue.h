@@ -1,4 +1,4 @@
-// ClusterQueues: whether they can admit, what they hold, and when they may go.
+// ClusterQueues: whether they can admit, what they hold, and when they can go.
 // Source: Kueue's ClusterQueue controller.
 //
 // Their status is for people and dashboards. It is written when it has changed, and at

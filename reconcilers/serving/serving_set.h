@@ -1,6 +1,6 @@
-// StatefulSets and LeaderWorkerSets in queues: their Workloads, and what their pods are told. A StatefulSet has one
-// Workload for all of its pods, a LeaderWorkerSet one for each of its groups; the pods are started and stopped as those
-// of any group (reconcilers/pod).
+// StatefulSets and LeaderWorkerSets in queues: their Workloads, and what is written on their pods. A StatefulSet has
+// one Workload for all of its pods, a LeaderWorkerSet one for each of its groups; the pods are started and stopped as
+// those of any group (reconcilers/pod).
 //
 // Writes and names are upstream's (Kueue, pkg/controller/jobs/statefulset and leaderworkerset). Differences prevent
 // pods without quota, and the release of quota in use:

@@ -1,4 +1,4 @@
-// How long a Workload that was evicted waits before it may be tried again: pure
+// How long a Workload that was evicted waits before it can be tried again: pure
 // arithmetic. Source: Kueue KEP-1282 and its waitForPodsReady.requeuingStrategy.
 #pragma once
 
@@ -27,7 +27,7 @@ bool set_requeue_at(RequeueState& state, Timestamp wanted, bool increment);
 // before the delay without jitter is over.
 Timestamp backoff_end(int32_t count, const RequeuingStrategy& strategy, std::string_view uid, TimePoint now);
 
-// Counts one more eviction of this Workload and sets when it may come back: a whole
+// Counts one more eviction of this Workload and sets when it can come back: a whole
 // second, never before the delay without jitter is over.
 void count_eviction(RequeueState& state, const RequeuingStrategy& strategy, std::string_view uid, TimePoint now);
 

@@ -8,7 +8,7 @@
 
 namespace muster::reconcilers {
 
-// "1 of 2 pods are ready" of a Job; "workers: 1 of 4 Jobs are ready" of the replicated jobs of a JobSet that may start,
+// "1 of 2 pods are ready" of a Job; "workers: 1 of 4 Jobs are ready" of the replicated jobs of a JobSet that can start,
 // the first three. Empty: of another kind, or all are ready.
 std::string unready_parts(const Workload& workload, const state::ClusterState& state);
 

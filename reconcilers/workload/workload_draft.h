@@ -33,7 +33,7 @@ class WorkloadDraft {
   void remove(std::string_view type);
 
   // The Workload is evicted: its job is stopped, then its quota is released (by the job's reconciler). schedulingStats
-  // counts it, checks return to Pending. `cause` may be empty.
+  // counts it, checks return to Pending. `cause` can be empty.
   void evict(std::string_view reason, std::string_view cause, const std::string& message);
   // Answers of checks belong to a reservation: each check is Pending again.
   void reset_checks();

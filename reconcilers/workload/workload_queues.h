@@ -19,7 +19,7 @@ bool is_inactive(const ClusterQueue& queue);
 // each.
 bool is_behind(const ClusterQueue& queue);
 
-// What was evicted because a queue was stopped may come again when that runs.
+// What was evicted because a queue was stopped can come again when that runs.
 void note_restarted_queues(WorkloadDraft& draft, const state::QueuesOf& queues);
 
 // Of a Workload without reservation: its queues, or a gate, keep it out of the scheduler.

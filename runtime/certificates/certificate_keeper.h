@@ -46,7 +46,7 @@ class CertificateKeeper {
 
   Mutex mutex_;
   CondVar changed_;
-  std::optional<std::vector<std::string>> seen_ GUARDED_BY(mutex_);  // not yet told to the manager
+  std::optional<std::vector<std::string>> seen_ GUARDED_BY(mutex_);  // not yet passed to the manager
   bool stopping_ GUARDED_BY(mutex_) = false;
 
   std::thread thread_;

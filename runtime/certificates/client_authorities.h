@@ -1,4 +1,4 @@
-// The file of the authorities whose clients may ask for reviews, and the thread that follows it.
+// The file of the authorities whose clients can ask for reviews, and the thread that follows it.
 //
 // A file that cannot be used when it changes leaves the authorities before in place, with a
 // warning; at the start it is an error.

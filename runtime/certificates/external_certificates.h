@@ -1,5 +1,5 @@
-// The thread of the external mode: serves what somebody else (cert-manager) renews in
-// a directory, and never writes there.
+// The thread of the external mode: serves what another program (cert-manager) renews in a directory, and never writes
+// there.
 #pragma once
 
 #include <functional>

@@ -12,10 +12,10 @@
 
 namespace muster::runtime {
 
-// Reads the traces of Kueue. Everybody who may create Leases in some namespace can make one of
-// Kueue's name, so a Lease counts only where a service account of its namespace may write the status
-// of all Workloads, which an administrator must have allowed: the API server is asked
-// (SubjectAccessReview). Not thread-safe.
+// Reads the traces of Kueue. Any user who can create Leases in some namespace can make one of Kueue's
+// name, so a Lease counts only where a service account of its namespace can write the status of all
+// Workloads, which an administrator must have allowed: the API server is asked (SubjectAccessReview). Not
+// thread-safe.
 class KueueTraceReader {
  public:
   // `api` must outlive the reader.

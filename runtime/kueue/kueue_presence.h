@@ -3,7 +3,7 @@
 //
 // Two signs count. Kueue's webhook configurations, which only an administrator can make: while they
 // are there, jobs depend on Kueue, also when it is scaled to none. And Kueue's Lease, in any
-// namespace, as long as somebody renews it. As in client-go no clock of another machine is believed:
+// namespace, as long as its holder renews it. As in client-go no clock of another machine is believed:
 // a Lease is alive for its own duration after *this* process saw its renewTime change.
 #pragma once
 
@@ -26,7 +26,7 @@ struct KueueLease {
 
 // What one reading of the cluster shows.
 struct KueueTraces {
-  std::vector<KueueLease> leases;     // of Kueue's name, held by somebody who is no muster
+  std::vector<KueueLease> leases;     // of Kueue's name, held by a process that is no muster
   std::vector<std::string> webhooks;  // names of Kueue's webhook configurations that call something
 };
 
@@ -39,7 +39,7 @@ std::vector<std::string> account_names_of(std::string_view holder);
 class KueuePresence {
  public:
   enum class Verdict {
-    kUnknown,  // a Lease was there from the beginning, and nobody knows yet whether it lives
+    kUnknown,  // a Lease was there from the beginning, and it is not known yet whether it lives
     kAway,
     kThere,
   };

@@ -1,6 +1,6 @@
 // Finds out why the pods of a job are late, shortly before the job is evicted for it (waitForPodsReady): afterwards
-// they are deleted. One list of its pods and at most one of the Warnings of its namespace for each attempt, in a thread
-// of its own and over a client of its own. No eviction waits for it: what is not known by then is not said.
+// they are deleted. One list of its pods and at most one of the Warnings of its namespace for each attempt, in a
+// separate thread and over a separate client. No eviction waits for it: what is not known by then is not said.
 #pragma once
 
 #include <functional>
@@ -27,7 +27,7 @@ class LatePodReader {
  public:
   // How long before the end of the time the pods are read: a quarter of it at most.
   static constexpr Duration kBefore = std::chrono::seconds(10);
-  // Beyond so many Workloads with late pods others get no note.
+  // Beyond this many Workloads with late pods others get no note.
   static constexpr size_t kMostWorkloads = 20'000;
   static constexpr size_t kMostNote = 300;  // bytes
 

@@ -16,9 +16,9 @@
 
 namespace muster::runtime {
 
-// One snapshot for all readers, made when somebody asks and the last one is older than `fresh`. Who comes while one
+// One snapshot for all readers, made when a reader asks and the last one is older than `fresh`. Who comes while one
 // is made gets the last one as long as it is not older than `stale`, and else waits for the new one: readers never cost
-// the engine more than one question in that time, and none where nobody reads. It is dropped after `kept` without a
+// the engine more than one question in that time, and none without readers. It is dropped after `kept` without a
 // reader, since it keeps old versions of Workloads alive. Thread-safe.
 class SharedSnapshot {
  public:

@@ -18,7 +18,7 @@
 
 namespace muster::runtime {
 
-// Thread-safe. A thread of its own, which the kernel runs when nothing else wants the processor, makes new estimates
+// Thread-safe. A separate thread, which the kernel runs when nothing else wants the processor, makes new estimates
 // once in each interval. It asks the engine twice for that: for pointers to all Workloads that are not finished, and
 // for those that have finished since. A leader rests longer.
 class StartRecorder {
@@ -39,7 +39,7 @@ class StartRecorder {
   };
   using Look = std::function<void(const state::ClusterState& state, const state::SchedulerDriver& decisions,
                                   const QueueSettings& settings, bool leads)>;
-  // Lets somebody look at the engine; false: it has nothing to show. Must outlive the recorder, as the clock.
+  // Lets a caller look at the engine; false: it has nothing to show. Must outlive the recorder, as the clock.
   using Ask = std::function<bool(const Look& look)>;
 
   StartRecorder(Ask ask, const Clock& clock) : StartRecorder(std::move(ask), clock, Times()) {}

@@ -14,7 +14,7 @@
 
 namespace muster::runtime {
 
-// Thread-safe. A thread of its own asks the engine once in each interval, and more often until the engine has something
+// Thread-safe. A separate thread asks the engine once in each interval, and more often until the engine has something
 // to show for the first time.
 class UsageRecorder {
  public:

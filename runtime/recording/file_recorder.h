@@ -1,8 +1,8 @@
-// `muster serve --record FILE`: writes down what the engine is told and what it asks for
+// `muster serve --record FILE`: writes down what the engine receives and what it asks for
 // (engine/recording/recording.h).
 //
 // Nothing of it can hold the engine up or stop it: watches' threads make the texts of objects, the engine's thread
-// hands a batch over, a thread of its own writes. When the file cannot be written, or the disk does not keep up, the
+// hands a batch over, a separate thread writes. When the file cannot be written, or the disk does not keep up, the
 // recording ends, with one line in the log and muster_recording at 0, and the engine goes on.
 #pragma once
 

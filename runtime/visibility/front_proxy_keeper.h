@@ -22,7 +22,7 @@ namespace muster::runtime {
 // they like.
 Result<std::shared_ptr<const server::FrontProxy>> read_front_proxy(const nlohmann::json& config_map);
 
-// Thread-safe. A watch of its own: neither readiness nor the engine depends on it.
+// Thread-safe. A separate watch: neither readiness nor the engine depends on it.
 class FrontProxyKeeper final : kube::WatchSink, kube::KubeObserver {
  public:
   // Starts its thread. `api` and what `timing` refers to must outlive it.

@@ -89,7 +89,7 @@ bool FairTournament::better(const Player& a, const Player& b, NodeId cohort) con
 }
 
 // A knockout: each Cohort sends the best of its queues and child Cohorts up to its parent, which compares them by the
-// shares of its own children.
+// shares of its children.
 int FairTournament::winner(NodeId cohort) const {
   int best = -1;
   const auto challenge = [&](int index) {

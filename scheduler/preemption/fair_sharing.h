@@ -37,7 +37,7 @@ struct Contender {
 class FairTournament {
  public:
   FairTournament(SchedulerState& state, NodeId root, std::vector<Contender> contenders);
-  // The index of the next contender, which is removed; -1 when no contender is left. Usage may have changed in the
+  // The index of the next contender, which is removed; -1 when no contender is left. Usage can change in the
   // ClusterQueue of the previous one, and nowhere else.
   int next();
 

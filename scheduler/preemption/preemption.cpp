@@ -97,7 +97,7 @@ bool evicted_before(const PreemptionRequest& request, const WorkloadState& a, co
   return a.object->meta.uid < b.object->meta.uid;
 }
 
-// `allow_borrowing` false: the preemptor may only use its own quota, for searches that must not evict other queues'
+// `allow_borrowing` false: the preemptor can only use its own quota, for searches that must not evict other queues'
 // Workloads in order to borrow (KEP-1337).
 bool fits_now(const SchedulerState& state, const PreemptionRequest& request, bool allow_borrowing) {
   const NodeId queue = request.preemptor.queue->node;

@@ -70,7 +70,7 @@ void ClassicSearch::collect_queue(const QueueState& other, NodeId subtree, bool 
   for (WorkloadState* workload : other.reserved) {
     if (!may_evict(state_, request_, policy_.reclaim_within_cohort, *workload, spared_)) continue;
     Candidate candidate{workload, PreemptionReason::kInCohortReclamation, false, subtree};
-    // The preemptor would borrow beyond this subtree itself. It may then evict only Workloads below the threshold;
+    // The preemptor would borrow beyond this subtree itself. It can then evict only Workloads below the threshold;
     // others are victims only if the search needs no borrowing.
     if (!advantage) {
       candidate.only_without_borrowing = !may_borrow_while_preempting() || !below_threshold(*workload);

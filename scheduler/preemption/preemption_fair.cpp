@@ -232,7 +232,7 @@ std::vector<Victim> FairSearch::run() {
     fits = second_round();
   }
   if (!fits) return {};
-  // Some victims may not be necessary: the search took them one by one, without knowing the later ones.
+  // Some victims are possibly unnecessary: the search took them one by one, without knowing the later ones.
   ledger_.remove(queue_.node, request_.usage);
   put_back(state_, request_, true, victims_);
   return victims_;

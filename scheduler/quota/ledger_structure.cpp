@@ -154,7 +154,7 @@ void Ledger::find_roots() {
     nodes_[id].root = nodes_[at].parent == kNoNode ? at : kNoNode;
     if (nodes_[id].queue && nodes_[id].root != kNoNode) nodes_[nodes_[id].root].tree_queues.push_back(id);
   }
-  // Without a root no usage may go upwards: in a cycle each node is alone.
+  // Without a root no usage can go upwards: in a cycle each node is alone.
   for (Node& node : nodes_) {
     if (node.root == kNoNode) node.parent = kNoNode;
   }

@@ -25,7 +25,7 @@ class QuotaIdTable {
     ResourceId resource;
   };
 
-  // A user can request resources of any name. When there are so many names, new ones share one id.
+  // A user can request resources of any name. When there are this many names, new ones share one id.
   static constexpr size_t kMostResources = 4096;
 
   FlavorId flavor(std::string_view name) { return flavors_.id(name); }
@@ -33,7 +33,7 @@ class QuotaIdTable {
   ResourceId resource(std::string_view name);
   // Of a request.
   ResourceId requested(std::string_view name);
-  // Whether a quota has got a name, since the last call, that requests before it may have shared with others. Then the
+  // Whether a quota has got a name, since the last call, that earlier requests possibly shared with others. Then the
   // requests are to be read again.
   bool take_late_names() { return std::exchange(has_late_names_, false); }
   QuotaId quota(FlavorId flavor, ResourceId resource);

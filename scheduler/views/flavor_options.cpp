@@ -16,7 +16,7 @@ struct Wanted {
   std::string assigned;
 };
 
-// The smallest size, because partial admission may choose it (KEP-420): a flavor that has room for it is an option.
+// The smallest size, because partial admission can choose it (KEP-420): a flavor that has room for it is an option.
 std::vector<Wanted> wanted_while_waiting(const SchedulerState& state, const WorkloadState& workload, size_t index) {
   const PodSetState& pod_set = workload.pod_sets[index];
   const int32_t count = std::min(pod_set.count, workload.object->pod_sets[index].min_count.value_or(pod_set.count));

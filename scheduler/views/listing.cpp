@@ -30,7 +30,7 @@ ListedQuota quota_of_queue(const SchedulerState& state, NodeId node, QuotaId quo
   return listed;
 }
 
-// A Cohort has no limit of its own that would count here: what its children can use is what its subtree has.
+// A Cohort itself has no limit that would count here: what its children can use is what its subtree has.
 ListedQuota quota_of_cohort(const SchedulerState& state, NodeId node, QuotaId quota) {
   ListedQuota listed = quota_of(state, node, quota);
   listed.most = state.ledger.subtree_quota(node, quota);

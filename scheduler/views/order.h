@@ -45,7 +45,7 @@ struct OrderedHead {
 
 struct WorkloadOrder {
   std::string cluster_queue;
-  size_t position = 0, pending = 0;        // from 0, of so many
+  size_t position = 0, pending = 0;        // from 0, of this many
   std::map<OrderTerm, size_t> ahead_by{};  // how many are ahead by each term; all of them
   bool fair = false;
   std::vector<OrderedWorkload> queue{};  // the first ones, and those around the Workload, in the order of the queue

@@ -10,7 +10,7 @@ find_package(CLI11 REQUIRED)
 find_package(prometheus-cpp REQUIRED)
 find_package(mimalloc 2.0 REQUIRED)
 # The allocator of the release: reviews and simulated clusters are trees of small values (docs/benchmarks.md).
-# Sanitizers bring an allocator of their own.
+# Sanitizers bring their own allocator.
 function(muster_allocator target)
   if(TARGET ${target} AND NOT MUSTER_SANITIZE)
     target_link_libraries(${target} PRIVATE -Wl,--no-as-needed mimalloc -Wl,--as-needed)

@@ -1,7 +1,7 @@
 # muster_embed(<out variable> <folder> <file>...): a generated source that holds text
 # files of a folder as strings, as
 #   std::span<const EmbeddedFile> <name>_files();   // declared in <folder>/embedded.h
-# in the order given; <name> is the last part of the folder. The source is made anew when one of the files changes.
+# in the order given; <name> is the last part of the folder. The source is made again when one of the files changes.
 function(muster_embed out folder)
   set(entries "")
   set(inputs "")

@@ -1,4 +1,4 @@
-// What muster counts and measures of its own dealings with the API server, for
+// What muster counts and measures of its requests to the API server, for
 // Prometheus: the families that every Kubernetes component has, under their names
 // (component-base metrics/prometheus/{restclient,clientgo/leaderelection}), and events.
 #pragma once

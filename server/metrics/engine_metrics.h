@@ -1,4 +1,4 @@
-// What muster counts of its own engine, for Prometheus.
+// What muster counts of its engine, for Prometheus.
 #pragma once
 
 #include <memory>

@@ -2,7 +2,7 @@
 //
 // A TLS client can have none: the API server has a certificate only for admission webhooks, not for
 // conversions. So a connection without a certificate is unauthenticated, and routes say whether
-// they answer it (Route::strangers); a certificate that no trusted CA has signed ends the
+// they answer it (`Route::strangers`); a certificate that no trusted CA has signed ends the
 // handshake.
 #pragma once
 
@@ -20,7 +20,7 @@ struct x509_store_st;
 
 namespace muster::server {
 
-// The authorities of one time and the names that they may vouch for. Immutable.
+// The authorities of one time and the names that they can vouch for. Immutable.
 class ClientAuthorities {
  public:
   // PEM certificates, at least one; each is trusted as it is, also one that another has signed.

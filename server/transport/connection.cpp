@@ -9,7 +9,7 @@ namespace muster::server {
 namespace {
 
 constexpr size_t kReadSize = 16 * 1024;    // one TLS record
-constexpr size_t kTurnBytes = 256 * 1024;  // what one connection may read before others get their turn
+constexpr size_t kTurnBytes = 256 * 1024;  // what one connection can read before others get their turn
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
 Need need_of(IoState state) {

@@ -41,12 +41,12 @@ struct ConnectionSettings {
   const HttpLimits limits;
   HttpTimeouts timeouts;
   const Clock* clock = nullptr;
-  ServerEventSink* events = nullptr;  // may be null
+  ServerEventSink* events = nullptr;  // can be null
   // Runs the route's handler and gives the whole answer as it goes on the wire.
   std::function<std::string(const RequestHead& head, std::string_view body, bool close)> answer;
 
   // Called on the worker that has served a large request, when its memory is free again.
-  std::function<void()> after_large;  // may be empty
+  std::function<void()> after_large;  // can be empty
 
   std::atomic<DrainPhase> drain_phase{DrainPhase::kServing};
   std::atomic<size_t> buffered_bytes{0};

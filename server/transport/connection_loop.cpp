@@ -165,7 +165,7 @@ void ConnectionLoop::on_connection(uint64_t id) {
     connection = it->second.connection.get();
   }
   Need need = connection->advance();
-  // The tick may never see it waiting.
+  // The tick possibly never sees it waiting.
   if (need == Need::kTurn && connection->deadline() <= settings_.clock->now().monotonic) need = connection->expire();
   give_back(id, *connection, need);
 }

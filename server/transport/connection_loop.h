@@ -5,7 +5,7 @@
 // that worker arms it again, and no request is handed from thread to thread. Waiting
 // connections cost no thread and, but for one look at the deadlines per tick, no CPU.
 //
-// Listeners and handshakes are on an epoll instance of their own, which is a single entry in the one of all. So they
+// Listeners and handshakes are on a separate epoll instance, which is a single entry in the one of all. So they
 // get one turn in each round, on one worker at a time: with any number of new connections, existing connections wait
 // for one or two handshakes, not for all.
 #pragma once
@@ -48,7 +48,7 @@ class ConnectionLoop {
  private:
   struct Entry {
     std::unique_ptr<Connection> connection;
-    MonotonicTime deadline;    // copied, because the owner alone may look into the connection
+    MonotonicTime deadline;    // copied, because the owner alone can look into the connection
     bool established = false;  // watched by epoll_, no longer by arrivals_
     bool owned = false;        // by the worker that got its event
     bool kicked = false;       // while it was owned: give it a further turn
@@ -67,7 +67,7 @@ class ConnectionLoop {
   void accept_from(size_t listener, int at_most);
   void add(FileDescriptor socket);
   bool evict_one();
-  // Up to kCandidates of those that may be evicted, the nearest to its deadline first.
+  // Up to kCandidates of those that can be evicted, the nearest to its deadline first.
   std::vector<uint64_t> candidates() REQUIRES(mutex_);
   void arm_listeners() REQUIRES(mutex_);
   void stop_accepting();
@@ -87,7 +87,7 @@ class ConnectionLoop {
   std::vector<std::shared_ptr<FileDescriptor>> listeners_ GUARDED_BY(mutex_);
   std::unordered_map<uint64_t, Entry> connections_ GUARDED_BY(mutex_);
   uint64_t next_id_ GUARDED_BY(mutex_);
-  // Connections that wait for memory, the first to ask first; some may be gone since.
+  // Connections that wait for memory, the first to ask first; some can be gone since.
   std::vector<uint64_t> parked_ GUARDED_BY(mutex_);
   size_t returns_seen_ GUARDED_BY(mutex_) = 0;  // of memory, when they were woken last
   bool full_ GUARDED_BY(mutex_) = false;        // no connection can be evicted: new ones wait in the kernel

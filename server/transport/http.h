@@ -37,7 +37,7 @@ struct HttpHeader {
 // One complete request. The views live until the handler returns.
 struct HttpRequest {
   std::string_view path;          // exactly the route's path, or what begins with it
-  std::string_view query;         // behind the '?', undecoded; may be empty
+  std::string_view query;         // behind the '?', undecoded; can be empty
   std::string_view bearer_token;  // of the Authorization header; empty when there is none
   std::string_view body;
   // Of the X-Muster-Token header, for requests that come through a proxy which takes the
@@ -55,7 +55,7 @@ struct HttpResponse {
   int status = 200;
   std::string content_type = "text/plain; charset=utf-8";
   std::string body;
-  // Further ones, of what a browser may do with it; never with bytes from a request.
+  // Further ones, of what a browser can do with it; never with bytes from a request.
   std::vector<HttpHeader> headers{};  // of texts that outlive the answer
 };
 
@@ -88,7 +88,7 @@ struct Route {
 };
 using Routes = std::vector<Route>;
 
-// What a worker may use without asking.
+// What a worker can use without asking.
 inline constexpr size_t kLightMemory = 8 * 1024 * 1024;
 
 struct HttpLimits {
@@ -101,7 +101,7 @@ struct HttpLimits {
   size_t max_connections = 4096;
 };
 
-// How long a peer may take. Each clock starts with its phase and is not wound up
+// How long a peer can take. Each clock starts with its phase and is not wound up
 // by a further byte, so that a slow client cannot hold a connection for longer.
 struct HttpTimeouts {
   Duration handshake = std::chrono::seconds(10);

@@ -39,7 +39,7 @@ ConversionNeeds needs_of_conversion(size_t body_bytes, size_t conversion_tree) {
   constexpr size_t kSmallTree = 6 * kMiB;
   ConversionNeeds needs;
   needs.tree = std::min(std::max(kSmallTree, 4 * kTreeBytesPerByte * body_bytes), conversion_tree);
-  // An object of a few kilobytes may grow several times; a list of thousands grows by a tenth.
+  // An object of a few kilobytes can grow several times; a list of thousands grows by a tenth.
   needs.text = std::min(4 * body_bytes + kMiB / 2, body_bytes + 16 * kMiB);
   needs.whole = needs.tree + 3 * needs.text + 2 * body_bytes;
   return needs;

@@ -1,4 +1,4 @@
-// What may take how much of the memory that muster has, worked out once from its limit.
+// What can take how much of the memory that muster has, worked out once from its limit.
 //
 //   limit of the container
 //   = 1/2  reviews that are being worked on: texts, trees, answers (HttpLimits::work_memory)

@@ -1,4 +1,4 @@
-// The socket under OpenSSL, from which one call may read only a few times.
+// The socket under OpenSSL, from which one call can read only a few times.
 //
 // OpenSSL continues to read while records have no data for its caller: key updates, requests to
 // renegotiate, empty records. A client that sends such records without end would keep a worker busy. So a
@@ -10,11 +10,11 @@
 
 namespace muster::server {
 
-// What one socket may still give to the call that is under way.
+// What one socket can still give to the call that is under way.
 struct ReadMeter {
   int fd = -1;
   int reads_left = 0;
-  bool held_back = false;  // the call ended because of the meter, so that there may be more
+  bool held_back = false;  // the call ended because of the meter, so that there can be more
 
   void begin_call(int reads) {
     reads_left = reads;

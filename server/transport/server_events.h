@@ -1,4 +1,4 @@
-// What a server would log. It has no logger of its own: commands/serve turns
+// What a server would log. It has no logger itself: commands/serve turns
 // these into structured lines.
 #pragma once
 

@@ -1,7 +1,7 @@
 // The memory of all handlers that run, as a number: a handler that needs much memory waits, so that large requests run
 // one after the other and not all at once.
 //
-// Small requests take nothing from it and never wait. How much a handler may need is known
+// Small requests take nothing from it and never wait. How much a handler can need is known
 // before it runs, from the size of the body (Route::memory).
 #pragma once
 

@@ -1,5 +1,5 @@
 // What is measured of Workloads and queues: which figures a change of a Workload's status
-// stands for, and what their labels may say. Pure.
+// stands for, and what their labels can say. Pure.
 //
 // When something counts is Kueue's (pkg/metrics, and its callers). Times are those between
 // the stamps of conditions, so whole seconds, and the same after a restart.
@@ -29,8 +29,8 @@ std::vector<Measurement> creation_of_workload(std::string_view kind, const Objec
 Measurement removal_of_gate(std::string_view gate, const Workload& workload, Timestamp now);
 
 // Fills in what the cluster knows, and takes out what it does not: series are kept of
-// queues, Cohorts and priority classes that exist, so that nobody who may only create
-// Workloads can grow the exposition.
+// queues, Cohorts and priority classes that exist, so that a user who can only create Workloads cannot grow the
+// exposition.
 void complete(Measurement& measurement, const ClusterState& state, const QueueSettings& settings);
 // Whether there are metrics of it.
 bool is_measured(const LocalQueue& queue, const QueueSettings& settings);

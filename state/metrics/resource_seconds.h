@@ -30,7 +30,7 @@ class ResourceSeconds {
 
   // This replica leads from `now` on.
   void begin(MonotonicTime now);
-  // Its Lease was valid until `until`, which has passed: another replica may count what came later.
+  // Its Lease was valid until `until`, which has passed: another replica can count what came later.
   void end(MonotonicTime until);
 
   // An object has changed, `state` shows it as it is now. nullptr: it was not there, or is there no more.
@@ -42,7 +42,7 @@ class ResourceSeconds {
   // the Lease when that is earlier, because a process that was frozen learns late that another one leads; nullopt: it
   // has ended, and end() will follow. Values never fall.
   std::vector<GaugeReading> read(const ClusterState& state, std::optional<MonotonicTime> until) const;
-  // Also those that are not shown: what is in use of flavors and resources that nobody has defined.
+  // Also those that are not shown: what is in use of flavors and resources that are not defined.
   size_t kept() const;
 
  private:

@@ -3,7 +3,7 @@
 // large-scale benchmark. The API server is a map in memory; its time is not counted, but
 // reading what it answers and what its watch shows is.
 //
-//   bench_engine [WORKLOADS [CLUSTER_QUEUES]]       50,000 and 1,000 unless told
+//   bench_engine [WORKLOADS [CLUSTER_QUEUES]]       50,000 and 1,000 by default
 #include <time.h>
 
 #include <chrono>

@@ -1,7 +1,7 @@
 // What jobs of a described kind cost in memory beside their Workloads: RayJobs of one manifest with a head, a group of
-// workers and a submitter, each with a name and labels of its own, as the engine's state holds them.
+// workers and a submitter, each with its own name and labels, as the engine's state holds them.
 //
-//   bench_kinds 10000 3072      so many jobs; exit code 1 above so many bytes for each
+//   bench_kinds 10000 3072      number of jobs; exit code 1 above this many bytes for each
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>

@@ -1,5 +1,5 @@
 // Open pages of the dashboard beside reviews, with 50,000 pending Workloads: what a first page takes, what reviews lose
-// by it, and what muster uses for it. The server is a process of its own, with the listeners of `muster serve`: one of
+// by it, and what muster uses for it. The server is a separate process, with the listeners of `muster serve`: one of
 // reviews and one of readers.
 //
 //   bench_pages [WORKLOADS] [PAGES] [SECONDS]

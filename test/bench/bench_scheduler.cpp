@@ -1,7 +1,7 @@
 // Admission decisions of the scheduler alone, without I/O: quota is full, a Workload finishes,
 // a new one arrives, and whoever fits now is admitted. Arguments: Workloads that wait,
 // ClusterQueues (in Cohorts of up to 100 that lend to each other), and shapes of Workloads:
-// 3 as in Kueue's benchmark, or 0 for one of its own for each Workload, which is the worst case.
+// 3 as in Kueue's benchmark, or 0 for a different one for each Workload, which is the worst case.
 // The aim: the cost per decision grows at most with the logarithm of what waits.
 #include <benchmark/benchmark.h>
 

@@ -44,7 +44,7 @@ json meta(const std::string& name, const std::string& ns, int version) {
   return made;
 }
 
-// Full quota, and so many Workloads of 1, 5 and 20 CPUs that wait. ClusterQueues are in Cohorts of ten.
+// Full quota, and this many Workloads of 1, 5 and 20 CPUs that wait. ClusterQueues are in Cohorts of ten.
 void fill(QueuedCluster& cluster, int count, int queues, int cpus) {
   int version = 1;
   put(cluster, kResourceFlavors, {{"metadata", meta("f", "", ++version)}});

@@ -1,7 +1,7 @@
 // The webhook server under the loads that an API server makes, as a table:
 // a steady rate beside idle connections, many connections at once, and idleness.
-// Starts bench_server, which stands beside it, so that the server's CPU and memory
-// are told apart from the load generator's.
+// Starts bench_server, which is beside it, so that the server's CPU and memory are measured apart from the load
+// generator's.
 #include <algorithm>
 #include <atomic>
 #include <barrier>
@@ -78,7 +78,7 @@ Latencies steady_rate(uint16_t port, const std::string& request, int rate, std::
   return merge(parts, failures);
 }
 
-// Every connection is made anew, handshake included, and all begin together.
+// Every connection is a new one, handshake included, and all begin together.
 Latencies all_at_once(uint16_t port, const std::string& request, int connections) {
   std::vector<std::vector<double>> parts(static_cast<size_t>(connections));
   std::atomic<int> failures{0};

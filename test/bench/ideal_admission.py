@@ -123,7 +123,7 @@ class Cohort:
             self.free += victim.cpus
             self.put(victim)
 
-        # Told by the scheduler, carried out by who runs it.
+        # Requested by the scheduler, carried out by the runner.
         self.run.server.write("scheduler", lambda: self.run.server.write("runner", released))
 
 

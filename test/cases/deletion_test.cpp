@@ -1,5 +1,5 @@
-// What an object's deletion needs never waits for muster, and nothing else of the object is free meanwhile: the webhook
-// entries and the rules agree about it.
+// What an object's deletion needs never waits for muster, and nothing else of the object is free during that time: the
+// webhook entries and the rules agree about it.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>

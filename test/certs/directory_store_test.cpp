@@ -16,8 +16,8 @@ using muster::test::TemporaryFolder;
 
 namespace {
 
-// Texts only: the store does not look inside. All fields of one state end alike, so
-// that a mixture of two states can be told.
+// Texts only: the store does not look inside. All fields of one state end alike, so that a mixture of two states is
+// visible.
 CertificateState state_of(const std::string& mark, bool renewing = false) {
   CertificateState made{{"ca " + mark, "ca key " + mark}, {}, "", {"leaf " + mark, "leaf key " + mark}};
   if (renewing) {

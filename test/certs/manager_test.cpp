@@ -144,7 +144,7 @@ TEST_CASE("the CA is switched only after its bundle was injected everywhere for 
   CHECK(manager.injected(old_bundles, at(600h)));
   CHECK_FALSE(manager.injected(both(), at(600h + 1s)));
   CHECK(manager.tick(at(600h + 60s)).did.empty());
-  // One configuration was reverted by somebody: the delay starts again.
+  // One configuration was reverted by another writer: the delay starts again.
   CHECK(manager.injected(std::vector<std::string>{first_ca, both()[0]}, at(600h + 60s)));
   CHECK_FALSE(manager.injected(both(), at(600h + 70s)));
   CHECK(manager.tick(at(600h + 120s)).did.empty());

@@ -2,7 +2,7 @@
 // Secret, webhook configurations that are injected by whoever notices, and API
 // servers that act on what those configurations were up to some time ago. At every
 // instant each leaf that any replica serves must verify against every bundle that any
-// API server may hold.
+// API server can hold.
 #include <doctest/doctest.h>
 
 #include <deque>
@@ -30,11 +30,11 @@ struct Scene {
   Lifetimes lives;
   Duration step;       // of virtual time
   Duration length;     // of the history
-  Duration api_delay;  // how old a bundle an API server may still use
+  Duration api_delay;  // how old a bundle an API server can still use
   Duration skew;       // largest difference of a replica's clock from the true one
   double restarts;     // chance of a replica restart per step
   double outages;      // chance per step that the store is away for a sixth of a leaf's life
-  int switches;        // at least so many CA renewals must have happened
+  int switches;        // at least this many CA renewals must have happened
 };
 
 struct Replica {
@@ -51,7 +51,7 @@ class History {
       start(replica);
     }
     for (Replica& replica : replicas_) tick(replica, kEpoch);
-    // Before the first injection nobody can trust anybody; the history begins after it.
+    // Before the first injection no client can trust a server; the history begins after it.
     for (auto& history : injected_) history.push_back({kEpoch - 1000h, replicas_[0].manager->current()->bundle});
   }
 

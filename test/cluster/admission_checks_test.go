@@ -55,7 +55,7 @@ func lastCheckAdmits(t *testing.T, cluster *harness.Cluster, teams *harness.Team
 	trainBehindTwoChecks(teams)
 	name := teams.HoldsQuota("train", "a=Pending", "b=Pending").GetName()
 	teams.Says("a", "train", "Ready")
-	// When muster has looked at this one, which has come later, it has seen the check too.
+	// When muster has evaluated this one, which has come later, it has seen the check too.
 	teams.Job("q", "next", 1, "1")
 	teams.Waits("next", "WaitingForQuota", "insufficient unused quota for cpu")
 	teams.HoldsQuota("train", "a=Ready", "b=Pending")
@@ -209,7 +209,7 @@ func retriedCheck(t *testing.T, teams *harness.Teams) {
 	}
 	teams.Waits("train", "WaitingForQuota")
 
-	// Nobody says when, so it is asked again at once.
+	// No time is given, so it is asked again at once.
 	teams.Says("c", "next", "Rejected")
 	teams.HoldsQuota("train", "c=Pending")
 	teams.Says("c", "train", "Retry")
@@ -313,8 +313,8 @@ func inactiveCheck(t *testing.T, teams *harness.Teams) {
 	teams.HoldsQuota("waits", "c=Pending")
 }
 
-// waitsForItsCheck: one that holds quota and waits for somebody's decision keeps the others
-// out no longer than pods may take to be ready.
+// waitsForItsCheck: one that holds quota and waits for a user's decision keeps the others
+// out no longer than pods can take to be ready.
 func waitsForItsCheck(t *testing.T, teams *harness.Teams, timeout time.Duration) {
 	teams.Flavor("f")
 	teams.Check("c")

@@ -16,7 +16,7 @@ import (
 	"muster.batch/test/cluster/harness"
 )
 
-// ofTheMove are the versions of everything that `muster adopt` may change, but for the Lease, which Kueue renews.
+// ofTheMove are the versions of everything that `muster adopt` can change, but for the Lease, which Kueue renews.
 func ofTheMove(t *testing.T, cluster *harness.Cluster) string {
 	t.Helper()
 	const each = `jsonpath={range .items[*]}{.kind}/{.metadata.name}={.metadata.generation} {.metadata.resourceVersion}{"\n"}{end}`
@@ -97,7 +97,7 @@ func TestAdoptIsRefusedWithoutAnImageAndGoesOnWhenItIsKilled(t *testing.T) {
 			if err == nil && !suspended(made) {
 				return fmt.Errorf("%s could have started", job.Name)
 			}
-			return nil // refused: nobody decides yet
+			return nil // refused: no scheduler decides yet
 		})
 	})
 	for _, step := range []string{"scale-down", "take-lease", "await-muster"} {

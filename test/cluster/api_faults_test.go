@@ -14,7 +14,7 @@ import (
 )
 
 // The way to the API server is broken in ways that a real API server cannot be asked for, and
-// the API server itself hangs. Nothing that runs is affected, and muster ends when it is told to.
+// the API server itself hangs. Nothing that runs is affected, and muster ends when it gets the signal.
 
 // A load balancer without a backend answers for the kinds that decide about running jobs.
 func TestWrongAnswersStopNothing(t *testing.T) {
@@ -73,7 +73,7 @@ func TestWrongAnswersStopNothing(t *testing.T) {
 	teams.End("one", "two", "three")
 }
 
-// While nobody answers muster serves its probes, is unready, and goes on trying; and ends at
+// While the API server does not answer, muster serves its probes, is unready, and goes on trying; and ends at
 // SIGTERM within its grace period.
 func TestStartsAndEndsWithoutAnApiServer(t *testing.T) {
 	cluster := harness.Connect(t)

@@ -44,7 +44,7 @@ func TestInstallPageThatGoesWrongIsRepaired(t *testing.T) {
 		cluster.WaitForJob(t, "default", name, time.Minute, batchv1.JobComplete)
 	}
 
-	// An image that cannot be pulled: the webhooks are there, and nobody answers them.
+	// An image that cannot be pulled: the webhooks are there, and no process answers them.
 	install := strings.TrimSpace(boxes(t, "install.md")["With Helm"])
 	fails("IMAGE=muster.invalid/muster\n"+strings.Replace(install, "--timeout 2m", "--timeout 15s", 1), "deadline")
 	look := strings.Split(strings.TrimSpace(boxes(t, "install.md")["If it is not ready"]), "\n")

@@ -12,7 +12,7 @@ import (
 	"muster.batch/test/cluster/harness"
 )
 
-// mostStatusWrites is how many status writes of muster an admission may cost, of a Workload
+// mostStatusWrites is how many status writes of muster an admission can cost, of a Workload
 // that was never evicted and of one that comes again. An eviction is one more.
 const mostStatusWrites = 1.1
 
@@ -30,7 +30,7 @@ func startAdmitter(t *testing.T, cluster *harness.Cluster, idle bool) *harness.M
 	if qps, _ := strconv.Atoi(os.Getenv("MUSTER_BENCH_QPS")); qps > 0 {
 		rate = fmt.Sprintf("{qps: %d, burst: %d}", qps, 2*qps)
 	}
-	// In this version nobody waits for ready pods unless it is asked for: the Workloads of a
+	// In this version no Workload waits for ready pods unless it is asked for: the Workloads of a
 	// shape have none, and a Job costs two writes less.
 	config := strings.Replace(namesOfTheManifests, "v1beta2", "v1beta1", 1) + "clientConnection: " + rate + "\n"
 	if os.Getenv("MUSTER_BENCH_PODS_READY") == "true" {
@@ -58,8 +58,8 @@ type admissionRun struct {
 	harness.ShapeOutcome
 	muster, engine, server time.Duration // CPU
 	peakMiB                int
-	lists                  int            // of Workloads, of everybody; pages count one each
-	writes                 map[string]int // of everybody, by verb and resource
+	lists                  int            // of Workloads, of all clients; pages count one each
+	writes                 map[string]int // of all clients, by verb and resource
 	conflicts              map[string]int
 	took                   map[string]harness.Histogram // the API server, for requests about Workloads, by verb
 	decided                []int                        // quota reservations of muster, by the second of the run, from its log
@@ -184,7 +184,7 @@ func processorTime(t *testing.T, metrics string) time.Duration {
 // machine in the same minutes; prints a table for docs/benchmarks.md. MUSTER_BENCH_SHAPE is
 // baseline or large-scale, MUSTER_BENCH_SCALE the part of its Workloads to run (1). Where one API
 // server has no memory for both runs, -test.run '^TestBenchAdmission$/^floor$' and /^muster$ run
-// one of them, with a table of its own.
+// one of them, with a separate table.
 func TestBenchAdmission(t *testing.T) {
 	name := os.Getenv("MUSTER_BENCH_SHAPE")
 	if name == "" {
@@ -225,7 +225,7 @@ func TestSmallBaselineRunsToItsEnd(t *testing.T) {
 	if run.Admissions < run.Workloads {
 		t.Errorf("%d admissions of %d Workloads", run.Admissions, run.Workloads)
 	}
-	// With so few, those that wait for a second and are told why weigh more.
+	// With so few, those that wait for a second and get the reason weigh more.
 	if run.ownPerAdmission() > 1.25 {
 		t.Errorf("%d admissions cost %d status writes of muster, with %d evictions; conflicts: %d of the runner's, %v of all",
 			run.Admissions, run.own(), run.Evictions, run.Conflicts, run.conflicts)

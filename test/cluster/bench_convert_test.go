@@ -42,7 +42,7 @@ func TestBenchConvert(t *testing.T) {
 		t.Fatalf("creates failed: %s", outcome)
 	}
 
-	// The caches of the API server begin anew with the change of the definition: what was
+	// The caches of the API server are empty after the change of the definition: what was
 	// there before it, etcd alone knows.
 	before, err := inVersion(cluster, oldVersion, "workloads", namespace).List(ctx, metav1.ListOptions{Limit: 1})
 	must(t, err)

@@ -10,8 +10,8 @@ import (
 	"muster.batch/test/cluster/harness"
 )
 
-// TestBenchCreates measures what the webhooks add to creating Jobs: so many
-// creates, 64 in parallel, without and with muster, in turns. It is run by hand:
+// TestBenchCreates measures what the webhooks add to creating Jobs: a number of creates, 64 in parallel, without and
+// with muster, in turns. It is run by hand:
 //
 //	MUSTER_BENCH=1 cluster.test -test.run '^TestBenchCreates$' -test.v
 //
@@ -49,7 +49,7 @@ func TestBenchCreates(t *testing.T) {
 		milliseconds(with, 50)/milliseconds(without, 50), milliseconds(with, 99)/milliseconds(without, 99))
 }
 
-// createMany creates queued Jobs in a namespace of their own. They are sent
+// createMany creates queued Jobs in a separate namespace. They are sent
 // suspended, so that the Job controller's load is the same without muster.
 func createMany(t *testing.T, cluster *harness.Cluster, count int) harness.Outcome {
 	t.Helper()

@@ -46,7 +46,7 @@ type jobsRun struct {
 	started, running         []time.Duration // each from the Job's creation; none where no Job starts
 	server, muster           time.Duration   // CPU
 	peakMiB                  int
-	writes, conflicts        map[string]int // of everybody, by verb and resource
+	writes, conflicts        map[string]int // of all clients, by verb and resource
 	reviews                  int            // calls of webhooks
 }
 
@@ -183,7 +183,7 @@ func reviewsIn(text string) (sum int) {
 	return sum
 }
 
-// resumer starts Jobs in muster's name, 32 at a time, without asking anybody.
+// resumer starts Jobs in muster's name, 32 at a time, without any question.
 func resumer(ctx context.Context, t *testing.T, cluster *harness.Cluster, namespace string) func(*batchv1.Job) {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", cluster.Kubeconfig)
@@ -244,7 +244,7 @@ func profileServer(ctx context.Context, t *testing.T, cluster *harness.Cluster) 
 }
 
 // followJobs watches the Jobs of a namespace until all have completed, and calls resume for
-// each Job that is. A watch that the API server ends is begun anew: it tells of all Jobs once
+// each Job that is. A watch that the API server ends is opened again: it tells of all Jobs once
 // more, which changes nothing.
 func followJobs(ctx context.Context, cluster *harness.Cluster, namespace string, lives *jobLives, count int, resume func(*batchv1.Job)) error {
 	for ctx.Err() == nil {
@@ -287,7 +287,7 @@ func followJobsOnce(ctx context.Context, cluster *harness.Cluster, namespace str
 	return nil
 }
 
-// followWaiting waits until so many Workloads say why they wait.
+// followWaiting waits until this many Workloads say why they wait.
 func followWaiting(ctx context.Context, cluster *harness.Cluster, namespace string, count int) error {
 	waiting := 0
 	for ctx.Err() == nil {

@@ -98,7 +98,7 @@ func printJobs(count int, runs map[jobsWay][]jobsRun) {
 	row("muster's peak memory", "%.0f MiB", "", "", func(r jobsRun) float64 { return float64(r.peakMiB) })
 }
 
-// printJobWrites is what everybody has written; the cluster's own few writes are left out.
+// printJobWrites is what all clients have written; the cluster's own few writes are left out.
 func printJobWrites(count int, runs map[jobsWay][]jobsRun) {
 	names := map[string]bool{}
 	for _, way := range jobsWays {

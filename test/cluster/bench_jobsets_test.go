@@ -48,7 +48,7 @@ type jobSetsRun struct {
 	created, running time.Duration
 	server, muster   time.Duration // CPU
 	residentMiB      int
-	writes           map[string]int // of everybody, by verb and resource
+	writes           map[string]int // of all clients, by verb and resource
 }
 
 func runJobSets(t *testing.T, cluster *harness.Cluster, way jobsWay, count int) (run jobSetsRun) {

@@ -14,7 +14,7 @@ import (
 	"muster.batch/test/cluster/harness"
 )
 
-// mostWrites is what one Job may cost a user's API server in muster's writes on it and
+// mostWrites is what one Job can cost a user's API server in muster's writes on it and
 // on its Workload, from its creation to its end.
 const mostWrites = 6
 
@@ -57,7 +57,7 @@ func runAll(t *testing.T, cluster *harness.Cluster, queues harness.Queues, wire 
 	return made
 }
 
-// table is what so many Jobs cost by kind of write, and the sum of those on Jobs and
+// table is what this many Jobs cost by kind of write, and the sum of those on Jobs and
 // Workloads.
 func table(writes map[string]int, count int) (text string, own int) {
 	var lines []string

@@ -52,7 +52,7 @@ func TestSoakCertificatesOfFiveMinutesForAnHour(t *testing.T) {
 	renewals{lifetime: 5 * time.Minute, count: 17, within: 65 * time.Minute}.run(t)
 }
 
-// renewals is so many of them, of certificates that live so long.
+// renewals is how many of them, of certificates that live so long.
 type renewals struct {
 	lifetime, within time.Duration
 	count            int
@@ -157,7 +157,7 @@ func TestTwoReplicasAgreeOnOneCABundle(t *testing.T) {
 		t.Error("the bundle changed")
 	}
 
-	// One of them goes while there is load: nobody notices.
+	// One of them goes while there is load: no request fails.
 	ctx, cancel := context.WithCancel(harness.Context(t))
 	defer cancel()
 	var stopping sync.WaitGroup

@@ -125,7 +125,7 @@ func (m *podMaker) limitRange(number int) *corev1.LimitRange {
 		Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{item}}}
 }
 
-// mayBeCharged is the most that muster may charge: it does not know the order in which the API server applies
+// mayBeCharged is the most that muster can charge: it does not know the order in which the API server applies
 // LimitRanges, and for a pod as a whole it takes the limit where there is no request, as Kueue does.
 func mayBeCharged(spec *corev1.PodSpec, ranges []*corev1.LimitRange, name corev1.ResourceName) bool {
 	if whole := spec.Resources; whole != nil {
@@ -206,8 +206,8 @@ type charging struct {
 	ranges  []*corev1.LimitRange
 }
 
-// compareCharges compares so many templates in a namespace with so many LimitRanges, and returns how many of them the
-// API server makes pods of.
+// compareCharges compares this many templates in a namespace with this many LimitRanges, and returns how many of them
+// the API server makes pods of.
 func compareCharges(t *testing.T, cluster *harness.Cluster, maker *podMaker, rangeCount, count int) int {
 	t.Helper()
 	c := &charging{T: t, cluster: cluster, teams: cluster.Teams(t)}

@@ -60,7 +60,7 @@ func TestReviewsAreAnsweredOnlyToTheAPIServersCertificate(t *testing.T) {
 		t.Errorf("another name of the same authority is answered %d (%v)", status, err)
 	}
 
-	// The other listeners ask nobody.
+	// The other listeners ask for no certificate.
 	must(t, muster.Ready())
 	metrics, err := stranger.Get(muster.Metrics + "/metrics")
 	must(t, err)
@@ -98,7 +98,7 @@ func TestMusterDoesNotStartWithoutTheAuthoritiesItIsToTrust(t *testing.T) {
 	}
 }
 
-// The metrics have the certificate of their own folder, and follow it; it is not the webhooks'.
+// The metrics have the certificate of their folder, and follow it; it is not the webhooks'.
 func TestMetricsHaveTheirOwnCertificate(t *testing.T) {
 	folder, address := t.TempDir(), harness.FreeAddress(t)
 	issuer := newAuthority(t)

@@ -19,12 +19,12 @@ import (
 	"muster.batch/test/cluster/harness"
 )
 
-// readyWithin is how long the first of muster's replicas may take to serve.
+// readyWithin is how long the first of muster's replicas can take to serve.
 const readyWithin = 15 * time.Second
 
-// The control plane starts while muster, whose webhooks fail closed, is not there: its own
-// namespaces and muster's come to rest, labelled or not, and nobody asks muster for that.
-// muster, the last to start, is ready soon.
+// The control plane starts while muster, whose webhooks fail closed, is not there: its own namespaces and
+// muster's become ready, labelled or not, and no call to muster is made for that. muster, the last to start, is
+// ready soon.
 func TestControlPlaneStartsWithoutMusterAndMusterLast(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.HollowNodes(t)
@@ -114,7 +114,7 @@ func answerFor(t *testing.T, cluster *harness.Cluster, muster *harness.Muster) *
 	return asked
 }
 
-// end is what was asked until now; nobody listens after it.
+// end is what was asked until now; no process listens after it.
 func (a *askedOf) end() map[string]int {
 	a.t.Helper()
 	must(a.t, a.server.Close())

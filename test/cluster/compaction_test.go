@@ -10,7 +10,7 @@ import (
 )
 
 // muster's watches are held while Workloads come and end, and then the API server has
-// forgotten the versions at which they stood: muster lists each kind anew, at most once a
+// forgotten the versions at which they stood: muster lists each kind again, at most once a
 // second, admits what waits soon after, and reserves nothing twice.
 func TestWatchesThatWereCompactedAreListedAnew(t *testing.T) {
 	const batch = 10

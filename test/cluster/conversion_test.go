@@ -103,7 +103,7 @@ func conversions(t *testing.T, muster *harness.Muster) int {
 	return reviewsWith(t, muster, isConversion)
 }
 
-// changeConverter is what somebody does to a definition by hand.
+// changeConverter is what a person does to a definition by hand.
 func changeConverter(t *testing.T, cluster *harness.Cluster, definition, patch string) {
 	t.Helper()
 	_, err := cluster.Dynamic.Resource(definitions).Patch(harness.Context(t), definition, types.MergePatchType,
@@ -139,7 +139,7 @@ func storeIn(t *testing.T, cluster *harness.Cluster, muster *harness.Muster, res
 	store(t, cluster, resource, version)
 	harness.Eventually(t, time.Minute, version+" of "+resource+" is what is stored", func() error {
 		before := conversions(t, muster)
-		// Nobody hears of a dry run and makes conversions of their own.
+		// A dry run reaches no watch, which would cause further conversions.
 		if err := create(version, "probe", harness.DryRun); err != nil {
 			return err
 		}
@@ -274,7 +274,7 @@ func TestAListOfObjectsStoredInTheOldVersionIsConverted(t *testing.T) {
 	}
 
 	// A muster that starts where nothing can be converted: it must read these queues to
-	// become ready, and mend the definition to read them.
+	// become ready, and repair the definition to read them.
 	muster.Stop(t)
 	changeConverter(t, cluster, "localqueues.kueue.x-k8s.io", `{"caBundle":null}`)
 	began = time.Now()

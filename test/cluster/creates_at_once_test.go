@@ -10,8 +10,8 @@ import (
 )
 
 // Five hundred clients create a queued Job each at the same time. All are answered, and
-// muster's part of each call stays short; how long the API server sees a call last is told
-// beside it: that includes its own waits for a processor.
+// muster's part of each call stays short; how long the API server sees a call last is logged beside it: that includes
+// its own waits for a processor.
 func TestFiveHundredCreatesAtOnce(t *testing.T) {
 	const clients, limit = 500, 50 * time.Millisecond
 	rounds := harness.Size(1, 20)

@@ -62,7 +62,7 @@ func TestDashboardIsServedByMusterItself(t *testing.T) {
 		open("boss", "#/quota")
 		browser.WaitText(t, "20m of 20m used")
 	})
-	// A refused question is an error of the console to Chromium: dev may not list the queues by which the page filters.
+	// A refused question is an error of the console to Chromium: dev cannot list the queues by which the page filters.
 	for _, problem := range browser.Problems() {
 		if !strings.Contains(problem, "403") || !strings.Contains(problem, "/localqueues") {
 			t.Errorf("in the console: %s", problem)

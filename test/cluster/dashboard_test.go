@@ -22,7 +22,7 @@ import (
 
 // The page of muster dashboard, in a browser, with real jobs and the rights of three users.
 
-// startDashboard runs the command as somebody; the address is the one that it prints.
+// startDashboard runs the command as a user; the address is the one that it prints.
 func startDashboard(t *testing.T, kubeconfig, namespace string, arguments ...string) string {
 	t.Helper()
 	command := exec.Command(harness.MusterBinary(), append([]string{"dashboard", "--kubeconfig", kubeconfig, "-n", namespace}, arguments...)...)
@@ -41,7 +41,7 @@ func startDashboard(t *testing.T, kubeconfig, namespace string, arguments ...str
 	return strings.TrimSpace(address)
 }
 
-// screenshot keeps a picture where somebody asks for one.
+// screenshot keeps a picture where a variable asks for one.
 func screenshot(t *testing.T, browser *harness.Browser, name string) {
 	t.Helper()
 	folder := os.Getenv("MUSTER_TEST_PICTURES")
@@ -129,7 +129,7 @@ func TestDashboardShowsWhatItsReaderMayKnow(t *testing.T) {
 			t.Errorf("a stranger reads\n%s", text)
 		}
 	})
-	// A refused question is an error of the console to Chromium; nothing else may be one.
+	// A refused question is an error of the console to Chromium; nothing else can be one.
 	for _, problem := range browser.Problems() {
 		if !strings.Contains(problem, "502") {
 			t.Errorf("in the console: %s", problem)

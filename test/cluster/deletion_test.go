@@ -190,7 +190,7 @@ func stayWhileUsed(order ...int) func(*testing.T, *harness.Cluster, harness.Queu
 // checkKept demands that all, the first of them a ClusterQueue, are deleted and held.
 func checkKept(t *testing.T, cluster *harness.Cluster, objects []used) {
 	t.Helper()
-	// The queue says that it goes once muster has looked at it.
+	// The queue says that it goes once muster has evaluated it.
 	harness.Eventually(t, 20*time.Second, "the ClusterQueue is terminating", func() error {
 		queue, err := cluster.Dynamic.Resource(harness.ClusterQueues).Get(context.Background(), objects[0].name, metav1.GetOptions{})
 		if err != nil {
@@ -207,7 +207,7 @@ func checkKept(t *testing.T, cluster *harness.Cluster, objects []used) {
 	}
 }
 
-// madeAndDeleted makes queue objects and deletes them before muster may have seen them.
+// madeAndDeleted makes queue objects and deletes them before muster can see them.
 func madeAndDeleted(t *testing.T, cluster *harness.Cluster, queues harness.Queues) {
 	prefix, ctx := queues.Namespace, context.Background()
 	const rounds = 50

@@ -33,8 +33,8 @@ func doctorIsContent(cluster *harness.Cluster, t *testing.T) error {
 	return nil
 }
 
-// What is broken in a live cluster is named by `muster doctor`, with the severity that comes first, and the command that it
-// gives mends it.
+// What is broken in a live cluster is named by `muster doctor`, with the severity that comes first, and the command
+// that it gives repairs it.
 func TestDoctorsCommandsMend(t *testing.T) {
 	cluster := harness.OwnLab(t)
 	cluster.RealNode(t)

@@ -14,11 +14,11 @@ import (
 	"muster.batch/test/cluster/harness"
 )
 
-// Four users ask everything while muster is up, has no leader and is down. Whoever may not see an object is never told
-// that it does not exist, and nobody reads "waits" as news while nothing decides.
+// Four users ask everything while muster is up, has no leader and is down. A user who cannot see an object never reads
+// that it does not exist, and no user reads "waits" as news while nothing decides.
 
-// asker is a user with what they may do: an administrator with a client certificate, whom kind and kubeadm make, or
-// somebody with one of the roles in one namespace.
+// asker is a user with what they can do: an administrator with a client certificate, whom kind and kubeadm make, or a
+// user with one of the roles in one namespace.
 type asker struct {
 	name  string
 	role  string // empty: none
@@ -45,7 +45,7 @@ var untrue = regexp.MustCompile(`(?i)missing|does not exist|there is no (Job|Loc
 
 type question struct {
 	arguments []string
-	// The users who get an answer of muster's own; the others are told which right they lack.
+	// The users who get an answer of muster's own; the others read which right they lack.
 	answered string
 }
 

@@ -73,7 +73,7 @@ func hostAddress(t *testing.T) string {
 }
 
 // serveThroughService makes the Service muster-metrics lead to that address. The API server's
-// proxy goes to addresses of pods only, so there is a pod that has this one, and that nobody runs.
+// proxy goes to addresses of pods only, so there is a pod that has this one, and that no kubelet runs.
 func serveThroughService(t *testing.T, cluster *harness.Cluster, address string) {
 	t.Helper()
 	host, text, err := net.SplitHostPort(address)
@@ -140,7 +140,7 @@ func explainedNamespaces(t *testing.T, cluster *harness.Cluster) (mine, other st
 	return mine, other
 }
 
-// explainUsers makes three service accounts, who may all ask muster in their own name: `boss` may do everything, `dev` may
+// explainUsers makes three service accounts, who can all ask muster in their own name: `boss` can do everything, `dev` can
 // read jobs and Workloads of their namespace, `stranger` nothing more.
 func explainUsers(t *testing.T, cluster *harness.Cluster, namespace string) {
 	t.Helper()
@@ -157,7 +157,7 @@ func explainUsers(t *testing.T, cluster *harness.Cluster, namespace string) {
 	cluster.Kubectl(t, "", "create", "rolebinding", "dev", "-n", namespace, "--role", "dev", "--serviceaccount", namespace+":dev")
 }
 
-// mayMakeTokens lets somebody make tokens of that service account.
+// mayMakeTokens lets a user make tokens of that service account.
 func mayMakeTokens(t *testing.T, cluster *harness.Cluster, namespace, account, who string) {
 	t.Helper()
 	name := "tokens-of-" + account
@@ -251,7 +251,7 @@ func TestExplainSaysWhyAJobWaits(t *testing.T) {
 		if code != 0 || answer.Headline != told.Headline || len(answer.Notes) > 0 || answer.named("ahead") != 0 || answer.named("holder") != 0 {
 			t.Errorf("exit code %d, %+v, %s", code, answer, complaint)
 		}
-		// What the account may not see, the person may.
+		// What the account cannot see, the person can.
 		answer, code, complaint = musterExplain(t, cluster.Kubeconfig, "job/secret", "-n", other, "--service-account", mine+"/muster-explain")
 		if notes := strings.Join(answer.Notes, " "); code != 0 || !strings.Contains(notes, "Evaluated on this machine") || !strings.Contains(notes, "asked as "+mine+"/muster-explain") {
 			t.Errorf("exit code %d, %+v, %s", code, answer, complaint)
@@ -288,7 +288,7 @@ func TestExplainSaysWhyAJobWaits(t *testing.T) {
 	if out, err := command.CombinedOutput(); err != nil || !strings.Contains(string(out), " has position ") {
 		t.Errorf("%v: %s", err, out)
 	}
-	// To whom may not list them, Workloads of other namespaces have a place and no name.
+	// For a user who cannot list them, Workloads of other namespaces have a place and no name.
 	command = exec.Command(harness.MusterBinary(), "priority", "job/train", "-n", mine, "--kubeconfig", asServiceAccount(t, cluster, mine, "dev"))
 	if out, err := command.CombinedOutput(); err != nil || !strings.Contains(string(out), "(not visible)") || strings.Contains(string(out), "secret") {
 		t.Errorf("%v: %s", err, out)

@@ -51,7 +51,7 @@ func TestExplainShowsATokenThatIsForMusterAlone(t *testing.T) {
 	namespace := cluster.Namespace(t, nil)
 	cluster.Kubectl(t, "", "create", "serviceaccount", "dev", "-n", namespace)
 	mayMakeTokens(t, cluster, namespace, "dev", "--serviceaccount="+namespace+":dev")
-	// Whoever stands in muster's place sees all that is sent there.
+	// A server in muster's place sees all that is sent there.
 	var mutex sync.Mutex
 	var seen http.Header
 	impostor := httptest.NewTLSServer(http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
@@ -80,7 +80,7 @@ func TestExplainShowsATokenThatIsForMusterAlone(t *testing.T) {
 	}
 }
 
-// askAPIServer asks for what every known user may have.
+// askAPIServer asks for what every known user can have.
 func askAPIServer(t *testing.T, cluster *harness.Cluster, token string) int {
 	t.Helper()
 	requests := cluster.Requests(t, token)

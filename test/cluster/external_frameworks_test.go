@@ -19,7 +19,7 @@ import (
 const externalDeployments = namesOfTheManifests + "integrations: {externalFrameworks: [Deployment.v1.apps]}\n"
 
 // A Workload of an external framework is admitted and evicted by its conditions alone, its finalizer is its
-// controller's, and nobody is told that the kind is not queued.
+// controller's, and no user reads that the kind is not queued.
 func TestWorkloadsOfAnExternalFramework(t *testing.T) {
 	cluster := harness.Connect(t)
 	policy := harness.Manifests(t, "--only=policies")

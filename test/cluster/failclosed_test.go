@@ -12,7 +12,7 @@ import (
 	"muster.batch/test/cluster/harness"
 )
 
-// Who must pass muster fails closed; nobody else ever depends on it.
+// Requests that must pass muster fail closed; no other request ever depends on it.
 
 func TestUnlabelledObjectsDoNotNeedMuster(t *testing.T) {
 	cluster := harness.Connect(t)

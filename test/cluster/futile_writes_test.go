@@ -32,7 +32,7 @@ type futileAttack struct {
 	make func(s *futileScene, concerns bool)
 	// attacked says whether muster has met it.
 	attacked func(s *futileScene) error
-	// written are the writes that come to nothing, and most how many of them there may be.
+	// written are the writes that come to nothing, and most how many of them there can be.
 	written func(s *futileScene) int
 	most    int
 	remove  []string
@@ -59,7 +59,7 @@ func TestWritesThatComeToNothingAreFewAndDelayNobodyElse(t *testing.T) {
 		{"a ReplicaSet whose pods say that they are a group of one", groupOfOne, func(s *futileScene) error {
 			return s.told("ExcessPodsWait")
 		}, deletedPods, 0, []string{"replicaset", "excess"}},
-		// Kubernetes may delete the outdated pod before muster does.
+		// Kubernetes can delete the outdated pod before muster does.
 		{"a StatefulSet with a partition and a first ordinal", partitionedSet, func(s *futileScene) error {
 			last, err := s.cluster.Client.CoreV1().Pods(s.tenant.Namespace).Get(harness.Context(s), "ordinals-7", metav1.GetOptions{})
 			if err == nil && last.Annotations["example.com/version"] != "2" {
@@ -93,7 +93,7 @@ func (s *futileScene) run(attack futileAttack) {
 	written := attack.written(s) - before
 	s.Logf("%d writes came to nothing in %s; another namespace: %s while muster ignores it, %s under attack", written,
 		time.Since(began).Round(time.Second), ignored.Round(time.Millisecond), attacked.Round(time.Millisecond))
-	// At most so many in the first minute, and a machine under load can take longer.
+	// At most this many in the first minute, and a machine under load can take longer.
 	if most := attack.most * int(1+time.Since(began)/time.Minute); written > most {
 		s.Errorf("%d writes came to nothing, and at most %d may", written, most)
 	}
@@ -123,7 +123,7 @@ func (s *futileScene) admitFor(duration time.Duration) time.Duration {
 	return all[len(all)/2]
 }
 
-// told says whether an Event of this reason is there.
+// `told` says whether an Event of this reason is there.
 func (s *futileScene) told(reason string) error {
 	events, err := s.cluster.Client.CoreV1().Events(s.tenant.Namespace).List(harness.Context(s), metav1.ListOptions{FieldSelector: "reason=" + reason})
 	if err == nil && len(events.Items) == 0 {

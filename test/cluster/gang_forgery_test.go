@@ -83,7 +83,7 @@ func TestPodsThatUsersMakeOpenNoBarrier(t *testing.T) {
 	must(t, cluster.Client.CoreV1().Pods(namespace).Delete(harness.Context(t), "fake", *metav1.NewDeleteOptions(0)))
 
 	// And past the webhook: a passed pod of another namespace proves nothing. In the gang's own the Job
-	// controller would adopt such a pod, by its labels; there the webhook is what stands in the way.
+	// controller would adopt such a pod, by its labels; there the webhook prevents it.
 	passed := `{"status":{"phase":"Running","initContainerStatuses":[{"name":"` + harness.BarrierContainer + `","image":"true","imageID":"",
 		"ready":true,"restartCount":0,"state":{"terminated":{"exitCode":0,"startedAt":"2026-01-01T00:00:00Z","finishedAt":"2026-01-01T00:00:01Z"}}}]}}`
 	_, err = asJobController(t, cluster).CoreV1().Pods(evil).Create(harness.Context(t), forgedPod(&member, evil, nil), metav1.CreateOptions{})

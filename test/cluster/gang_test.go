@@ -136,7 +136,7 @@ func TestGangJobThatIsNeverCompleteFailsAtItsDeadlineAndSaysWhoWasMissing(t *tes
 	deadline := min(max(4, int(2*startUpTime(t, cluster, realJob("pace", 1, "sleep 60")).Seconds())), 40)
 	job := realJob("gang", 2, "echo this must not run")
 	job.Annotations = map[string]string{harness.TimeoutAnnotation: fmt.Sprint(deadline)}
-	// The second pod finds no place: both may not be on one node.
+	// The second pod finds no place: both must not be on one node.
 	job.Spec.Template.Labels = map[string]string{"gang": "one-per-node"}
 	job.Spec.Template.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
 		RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
@@ -196,7 +196,7 @@ func TestForeignConfigMapUnderTheGangsNameIsNeverTouched(t *testing.T) {
 	cluster.RealNode(t)
 	startGangMuster(t)
 	namespace := cluster.Namespace(t, nil)
-	// Somebody's file `started` must open nothing either.
+	// A user's file `started` must open nothing either.
 	decide(t, cluster, namespace, "gang.job-group-scheduling", map[string]string{"started": "yes"})
 	job := realJob("gang", 1, "echo this must not run")
 	job.Annotations = map[string]string{harness.TimeoutAnnotation: "4"}

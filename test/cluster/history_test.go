@@ -52,7 +52,7 @@ func TestHistorySaysWhatHasHappenedToAJob(t *testing.T) {
 	address := hostAddress(t)
 	leader := startQueueMuster(t, "--metrics-bind-address", address)
 	serveThroughService(t, cluster, address)
-	// One address for all: a definition with another one ends the watches, and what happens meanwhile is seen late.
+	// One address for all: a definition with another one ends the watches; later changes are seen late.
 	replica := []string{"--jobset-controller", "native", "--webhook-url", leader.URL}
 	follower := harness.LaunchMuster(t, replica...)
 	mine, other := explainedNamespaces(t, cluster)

@@ -24,7 +24,7 @@ import (
 
 const (
 	hostileSteps = 60
-	// How long what has lost its owner may run on: until garbage is collected, or muster has seen it.
+	// How long what has lost its owner can run on: until garbage is collected, or muster has seen it.
 	hostileGrace = 5 * time.Second
 )
 
@@ -58,7 +58,7 @@ type attack struct {
 	overrun *harness.Overrun
 	quota   *harness.Quota
 	victim  *unstructured.Unstructured // the neighbour's Workload as it was
-	secrets []string                   // names that nobody in the tenant's namespace has any business with
+	secrets []string                   // names that no user of the tenant's namespace needs
 	made    int
 	told    []string // what was tried, and the answer
 	said    string   // by the tenant, so far
@@ -245,7 +245,7 @@ func (a *attack) change(target *unstructured.Unstructured) {
 	case 2:
 		patch := spec(fields{"replicas": 50, "parallelism": 50})
 		a.tell("scale of "+what, patch, a.patch(kind, name, patch, "scale"))
-	case 3: // the whole object, as somebody writes it who has kept an old copy without what others have added
+	case 3: // the whole object, as a user writes it who has kept an old copy without what others have added
 		object := target.DeepCopy()
 		object.SetLabels(nil)
 		object.SetAnnotations(nil)
@@ -304,7 +304,7 @@ func (a *attack) end() {
 		must(a, err)
 		for i := range list.Items {
 			text := harness.ToJSON(a, list.Items[i].Object["status"]) + fmt.Sprint(list.Items[i].Object["note"], list.Items[i].Object["message"])
-			// The tenant itself speaks of the neighbour's Workload and ClusterQueue, and is told that they are not its own.
+			// The tenant itself speaks of the neighbour's Workload and ClusterQueue, and reads that they are not its own.
 			if strings.Contains(text, string(a.victim.GetUID())) || strings.Contains(text, "secret-waiting") {
 				a.Errorf("%s %s discloses the neighbour's: %s", list.Items[i].GetKind(), list.Items[i].GetName(), text)
 			}

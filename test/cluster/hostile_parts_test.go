@@ -163,7 +163,7 @@ func (h *hostileTenant) takesWorkloadOfGroup(t *testing.T) {
 	h.awaitPods(0)
 }
 
-// told asks whether there is an Event of this reason about a Job.
+// `told` asks whether there is an Event of this reason about a Job.
 func (h *hostileTenant) told(job, reason string) error {
 	events, err := h.cluster.Client.EventsV1().Events(h.namespace).List(harness.Context(h.T), metav1.ListOptions{})
 	must(h.T, err)

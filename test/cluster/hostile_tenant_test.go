@@ -268,7 +268,7 @@ func TestHostileTenantIsRefused(t *testing.T) {
 	h.awaitJob("waits-w-0")
 	h.refused("starting a Job of a JobSet that waits", h.patch(jobsOf, "waits-w-0", spec(fields{"suspend": false})), "spec.suspend")
 	container := fields{"name": "main", "image": "example.test/main:1", "resources": fields{"requests": fields{"cpu": "7"}}}
-	// Kubernetes itself may refuse it first.
+	// Kubernetes itself can refuse it first.
 	if err := h.patch(jobsOf, "waits-w-0", spec(fields{"template": fields{"spec": fields{"containers": []any{container}}}})); err == nil {
 		t.Error("a Job of a JobSet that waits may ask for more")
 	}
@@ -291,7 +291,7 @@ func TestHostileTenantIsRefused(t *testing.T) {
 	h.discloseNothing()
 }
 
-// hoardsNothing: who may write Workloads, too, gets no quota that nobody can take back, by an owner that muster does not
+// hoardsNothing: who can write Workloads, too, gets no quota that cannot be taken back, by an owner that muster does not
 // run. One cpu is free.
 func (h *hostileTenant) hoardsNothing() {
 	h.Helper()

@@ -90,7 +90,7 @@ func kept(t *testing.T, cluster *harness.Cluster, namespace string) string {
 	return text
 }
 
-// Somebody else issues and renews the certificates: muster serves them, writes no Secret, and
+// Another program issues and renews the certificates: muster serves them, writes no Secret, and
 // a renewal by another CA costs no create.
 func TestCertificatesOfSomebodyElseAreServedAndNoSecretIsWritten(t *testing.T) {
 	cluster := harness.Connect(t)

@@ -113,7 +113,7 @@ func TestPodsOfAJobSetShareItsVolumeClaims(t *testing.T) {
 	}
 }
 
-// A claim that the API server refuses is told of by name, and the Jobs are there.
+// A claim that the API server refuses is reported by name, and the Jobs are there.
 func TestRefusedVolumeClaimIsTold(t *testing.T) {
 	cluster := harness.Connect(t)
 	harness.StartMuster(t, "--jobset-controller", "native")

@@ -284,7 +284,7 @@ func TestForgedAttemptsOfInPlaceRestarts(t *testing.T) {
 	if _, err := scene.cluster.WithToken(t, token).CoreV1().Pods(scene.namespace).List(harness.Context(t), metav1.ListOptions{}); !apierrors.IsForbidden(err) {
 		t.Errorf("it can list pods: %v", err)
 	}
-	// What it may write is no number of an attempt that can begin.
+	// What it can write is no number of an attempt that can begin.
 	for _, forged := range []string{"2147483647", "2", "-1", "x"} {
 		must(t, patch(token, mine, attempt(forged)))
 	}

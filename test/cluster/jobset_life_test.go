@@ -107,7 +107,7 @@ func TestJobSetIsSuspendedAndResumed(t *testing.T) {
 	cluster.WaitForJobSet(t, namespace, "train", time.Minute, "suspended", harness.HasCondition("Suspended", "True", ""))
 
 	for round := range 2 {
-		// A template may change while the JobSet is suspended; its pods show it.
+		// A template can change while the JobSet is suspended; its pods show it.
 		wave := fmt.Sprint("wave-", round)
 		cluster.WaitForJobSet(t, namespace, "train", time.Minute, "resumed with another template", func(templates *unstructured.Unstructured) error {
 			jobs, _, _ := unstructured.NestedSlice(templates.Object, "spec", "replicatedJobs")

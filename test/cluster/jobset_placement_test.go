@@ -35,7 +35,7 @@ func racks(t *testing.T, cluster *harness.Cluster, count int) map[string]string 
 	return rackOf
 }
 
-// racksOf says in which racks the running pods of each Job are, or an error while not so many run.
+// racksOf says in which racks the running pods of each Job are, or an error while fewer or more run.
 func racksOf(t *testing.T, cluster *harness.Cluster, namespace, jobSet string, running int, rackOf map[string]string) map[string]map[string]bool {
 	t.Helper()
 	found := map[string]map[string]bool{}
@@ -95,7 +95,7 @@ func TestExclusivelyPlacedJobsHaveARackEach(t *testing.T) {
 	cluster.CreateJobSet(t, elsewhere, exclusive("plain", 1, 2, nil))
 	cluster.WaitForJobSetPods(t, elsewhere, "plain", 2, time.Minute, "running", isRunning)
 
-	// A pod that is made anew comes back to its rack.
+	// A replacement of a pod comes back to its rack.
 	gone := cluster.PodsOfJobSet(t, namespace, "first")[0]
 	must(t, cluster.Client.CoreV1().Pods(namespace).Delete(harness.Context(t), gone.Name, metav1.DeleteOptions{}))
 	harness.Eventually(t, time.Minute, "the pod is replaced", func() error {
@@ -113,7 +113,7 @@ func TestExclusivelyPlacedJobsHaveARackEach(t *testing.T) {
 	check(racksOf(t, cluster, elsewhere, "second", 6, rackOf))
 }
 
-// A restart of the JobSet may go to other racks, and is again exclusive.
+// A restart of the JobSet can go to other racks, and is again exclusive.
 func TestRestartedJobsArePlacedExclusively(t *testing.T) {
 	cluster := harness.Connect(t)
 	rackOf := racks(t, cluster, 2)
@@ -142,7 +142,7 @@ func TestRestartedJobsArePlacedExclusively(t *testing.T) {
 	}
 }
 
-// The other strategy: somebody has labelled and tainted a node for each Job.
+// The other strategy: an administrator has labelled and tainted a node for each Job.
 func TestJobsGoToTheNodesThatWereLabelledForThem(t *testing.T) {
 	cluster := harness.Connect(t)
 	rackOf := racks(t, cluster, 1)

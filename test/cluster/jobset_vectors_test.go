@@ -191,7 +191,7 @@ func withoutPods(t *testing.T, cluster *harness.Cluster, namespace string) {
 	})
 }
 
-// objectName is one that the names of Jobs and pods fit behind; on an update nobody checks them.
+// objectName is one that the names of Jobs and pods fit behind; on an update they are not checked.
 func objectName(vector jobSetVector) string {
 	return "v" + vector.ID[strings.LastIndex(vector.ID, "-")+1:]
 }

@@ -31,7 +31,7 @@ type livingKind struct {
 	suspend     []string
 	// What the jobs need beside themselves.
 	prepare func(kindScene)
-	// A job of one pod and so many more, of a cpu each.
+	// A job of one pod and this many more, of a cpu each.
 	spec func(scene kindScene, more int64) map[string]any
 	// What of a spec holds node selectors and tolerations, one for each pod set.
 	given func(spec map[string]any) []map[string]any

@@ -21,7 +21,7 @@ import (
 const (
 	epochAnnotation = "muster.batch/group-scheduling-epoch"
 	nudgeAnnotation = "muster.batch/group-scheduling-nudge"
-	// releasedWithin is how long a nudged pod may take to leave its waiter, by
+	// releasedWithin is how long a nudged pod can take to leave its waiter, by
 	// clocks that tick in seconds. Without a nudge it would take a minute or more.
 	releasedWithin = 10 * time.Second
 )
@@ -68,7 +68,7 @@ func wait(template *corev1.PodTemplateSpec, configMap string) {
 	})
 }
 
-// decide writes the ConfigMap that the waiters watch, as muster: its webhooks let nobody else.
+// decide writes the ConfigMap that the waiters watch, as muster: its webhooks let no other user.
 func decide(t *testing.T, cluster *harness.Cluster, namespace, name string, data map[string]string) {
 	t.Helper()
 	configMaps, ctx := impersonate(t, cluster, "system:serviceaccount:muster-system:muster", "system:masters").CoreV1().ConfigMaps(namespace), harness.Context(t)
@@ -219,7 +219,7 @@ func TestRestrictedNamespaceRunsTheInjectedWaiter(t *testing.T) {
 	muster := harness.StartMuster(t)
 	made := cluster.CreateJob(t, namespace, job)
 	pods := cluster.WaitForPods(t, namespace, "gang", 2, time.Minute, "waiting", harness.WaiterRuns)
-	// From here on this test opens the barrier, and nobody else.
+	// From here on only this test opens the barrier.
 	muster.Stop(t)
 
 	epoch := made.Spec.Template.Annotations[epochAnnotation]

@@ -16,7 +16,7 @@ import (
 	"muster.batch/test/cluster/harness"
 )
 
-// kueueLease is a Lease of Kueue's name that somebody renews while `alive`.
+// kueueLease is a Lease of Kueue's name that is renewed while `alive`.
 type kueueLease struct {
 	alive    atomic.Bool
 	renewals atomic.Int64
@@ -73,7 +73,7 @@ func awaitKueueIsSeen(t *testing.T, muster *harness.Muster, namespace string) {
 }
 
 // While Kueue is alive, in whatever namespace, muster decides nothing; it begins, or goes on, by itself
-// when Kueue is gone. A Lease of a tenant, who may not admit Workloads, is not Kueue's.
+// when Kueue is gone. A Lease of a tenant, who cannot admit Workloads, is not Kueue's.
 func TestMusterWaitsWhileKueueIsAlive(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.HollowNodes(t)

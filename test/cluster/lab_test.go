@@ -15,7 +15,7 @@ import (
 	"muster.batch/test/cluster/harness"
 )
 
-// These tests start labs of their own: they are about `lab up` itself.
+// These tests start their own labs: they are about `lab up` itself.
 
 // startLab runs `lab up` until it is ready.
 func startLab(t *testing.T, flags ...string) (lab *exec.Cmd, directory string, stderr *bytes.Buffer) {

@@ -69,7 +69,7 @@ func TestADefinitionThatComesLaterIsComparedWithItsDescription(t *testing.T) {
 	scene.teams.Await("express", "is finished", harness.HasCondition("Finished", "True", "Succeeded"))
 }
 
-// awaitContradictions waits until the log has told of so many, in these words.
+// awaitContradictions waits until the log has reported this many, in these words.
 func awaitContradictions(t *testing.T, muster *harness.Muster, words string, times int) {
 	t.Helper()
 	harness.Eventually(t, 100*time.Second, "muster tells of the contradiction", func() error {

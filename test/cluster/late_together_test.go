@@ -14,7 +14,7 @@ import (
 	"muster.batch/test/cluster/harness"
 )
 
-// Many Workloads are late in the same moment, since nobody led when their time was over:
+// Many Workloads are late in the same moment, since no replica led when their time was over:
 // each is evicted once, they do not come back together, and the API server never has more
 // writes of muster's at a time than it has connections.
 
@@ -22,7 +22,7 @@ func TestFiveHundredWorkloadsAreLateTogether(t *testing.T) {
 	lateTogether(t, 500, "leaseDuration: 5s, renewDeadline: 4s, retryPeriod: 500ms,", nil)
 }
 
-// Ten thousand, beside reviews whose latency is told. The lease is the one that users have: a
+// Ten thousand, beside reviews whose latency is logged. The lease is the one that users have: a
 // shorter one is lost in such a load.
 func TestSoakTenThousandWorkloadsAreLateTogether(t *testing.T) {
 	if !harness.Soak() {
@@ -31,7 +31,7 @@ func TestSoakTenThousandWorkloadsAreLateTogether(t *testing.T) {
 	lateTogether(t, 10_000, "", steadyReviews)
 }
 
-// steadyReviews asks for one every 20 ms, each on a connection of its own; `count` as harness.Load.
+// steadyReviews asks for one every 20 ms, each on a new connection; `count` as harness.Load.
 func steadyReviews(ctx context.Context, t *testing.T, muster *harness.Muster, count int) (outcome harness.Outcome) {
 	client, body, began := harness.ReviewClient(bundleOf(t, muster)), harness.Review(t, "probe"), time.Now()
 	for number := 0; number != count && ctx.Err() == nil; number++ {
@@ -164,7 +164,7 @@ func awaitLate(t *testing.T, cluster *harness.Cluster, namespace string, count i
 	return evicted, back
 }
 
-// everyWorkload waits until there are so many and `check` has no error for any.
+// everyWorkload waits until there are this many and `check` has no error for any.
 func everyWorkload(t *testing.T, cluster *harness.Cluster, namespace, what string, count int, check func(*unstructured.Unstructured) error) {
 	t.Helper()
 	client := cluster.Dynamic.Resource(harness.Workloads).Namespace(namespace)

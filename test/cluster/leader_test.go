@@ -27,7 +27,7 @@ const queuedJobSets = "integrations: {frameworks: [batch/job, jobset.x-k8s.io/jo
 
 const usualLease = "c1f6bfd2.kueue.x-k8s.io"
 
-// leaseHolder is who leads; empty: nobody.
+// leaseHolder is who leads; empty: no replica.
 func leaseHolder(cluster *harness.Cluster) (string, error) {
 	lease, err := cluster.Client.CoordinationV1().Leases("muster-system").Get(context.Background(), usualLease, metav1.GetOptions{})
 	if err != nil || lease.Spec.HolderIdentity == nil {
@@ -54,7 +54,7 @@ func TestLeaderGivesUpItsLeaseWhenItEnds(t *testing.T) {
 	}
 }
 
-// neverFree makes a Lease that stays with somebody else for the time of a test.
+// neverFree makes a Lease that stays with another holder for the time of a test.
 func neverFree(t *testing.T, cluster *harness.Cluster) string {
 	t.Helper()
 	holder, hour, now := "nobody", int32(3600), metav1.NowMicro()

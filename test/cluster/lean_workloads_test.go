@@ -24,7 +24,7 @@ func TestLeanWorkloadsHaveNoManagedFields(t *testing.T) {
 	cluster.Create(t, harness.Workloads, queues.Namespace, harness.JoblessWorkload("by-hand", harness.LocalQueueName, 1))
 
 	workloads := cluster.Dynamic.Resource(harness.Workloads).Namespace(queues.Namespace)
-	// The API server learns of a policy by a watch of its own.
+	// The API server learns of a policy by a separate watch.
 	var lean *unstructured.Unstructured
 	for number := 0; lean == nil || len(lean.GetManagedFields()) > 0; number++ {
 		if number == 20 {

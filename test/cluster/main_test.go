@@ -47,7 +47,7 @@ func parse(t testing.TB, text string) *unstructured.Unstructured {
 }
 
 // checkBarrier is nil if a pod spec waits for the ConfigMap of that name: the
-// barrier is the last init container and its volume may be absent at first.
+// barrier is the last init container and its volume can be absent at first.
 func checkBarrier(podSpec map[string]any, configMap string) error {
 	inits, _, _ := unstructured.NestedSlice(podSpec, "initContainers")
 	if len(inits) == 0 {

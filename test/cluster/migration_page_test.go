@@ -155,7 +155,7 @@ func TestMigrationPageMovesThereAndBack(t *testing.T) {
 	if usage := cluster.Kubectl(t, "", "get", "clusterqueue", "team-a", "-o", "jsonpath={.status.flavorsUsage[0].resources[?(@.name=='cpu')].total}"); usage != "800m" {
 		t.Errorf("in use: %q", usage)
 	}
-	// A Kueue that somebody starts again does not lead.
+	// A Kueue that a person starts again does not lead.
 	cluster.Kubectl(t, "", "-n", "kueue-system", "scale", "deployment/kueue-controller-manager", "--replicas=1")
 	cluster.Kubectl(t, "", "-n", "kueue-system", "rollout", "status", "deployment/kueue-controller-manager", "--timeout=1m")
 	time.Sleep(4 * time.Second) // twice the duration of its Lease

@@ -19,7 +19,7 @@ const (
 	probesPort  = 8081
 )
 
-// stranger is a pod that tries to reach others.
+// `stranger` is a pod that tries to reach others.
 func stranger(t *testing.T, cluster *harness.Cluster, namespace string) {
 	t.Helper()
 	template := harness.RealPod("sleep 3600")
@@ -29,7 +29,7 @@ func stranger(t *testing.T, cluster *harness.Cluster, namespace string) {
 	cluster.WaitForPod(t, namespace, "stranger", time.Minute, "runs", harness.Phase(corev1.PodRunning))
 }
 
-// openPorts are the ports of an address to which the stranger of a namespace can connect.
+// openPorts are the ports of an address to which the `stranger` of a namespace can connect.
 func openPorts(cluster *harness.Cluster, namespace, address string) map[int]bool {
 	open := map[int]bool{}
 	for _, port := range []int{webhookPort, metricsPort, probesPort} {
@@ -41,7 +41,7 @@ func openPorts(cluster *harness.Cluster, namespace, address string) map[int]bool
 	return open
 }
 
-// awaitReach waits until the strangers reach exactly these ports of every pod of muster.
+// awaitReach waits until the other pods reach exactly these ports of every pod of muster.
 func awaitReach(t *testing.T, cluster *harness.Cluster, what string, want map[string]map[int]bool) {
 	t.Helper()
 	harness.Eventually(t, 30*time.Second, what, func() error {
@@ -59,7 +59,7 @@ func awaitReach(t *testing.T, cluster *harness.Cluster, what string, want map[st
 // The NetworkPolicy in the pods' network, enforced by an agent: it closes every port but the two of webhooks and metrics,
 // and the values open each to its peers only. The API server, which is on the node, and the kubelet's probes pass. The
 // agent, as most do, lets everything pass that comes from the pod's own node, so that the API server's address in
-// webhookFrom has no effect of its own here.
+// webhookFrom itself has no effect here.
 func TestTheNetworkPolicyIsEnforced(t *testing.T) {
 	if !harness.InOwnNetwork(t) {
 		return

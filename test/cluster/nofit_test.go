@@ -12,7 +12,7 @@ import (
 	"muster.batch/test/cluster/harness"
 )
 
-// Workloads that ask for more than their queue will ever have are told so once, however often
+// Workloads that ask for more than their queue will ever have get this message once, however often
 // what others use and give back makes the scheduler look at the queue again.
 func TestWorkloadsThatNeverFitCostOneStatusWriteEach(t *testing.T) {
 	count, others := harness.Size(500, 10_000), harness.Size(40, 400)

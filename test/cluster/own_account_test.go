@@ -11,7 +11,7 @@ import (
 	"muster.batch/test/cluster/harness"
 )
 
-// With muster's own service account, as the manifests make it, nobody becomes an administrator.
+// With muster's own service account, as the manifests make it, no user becomes an administrator.
 
 // gangMap is a ConfigMap as muster makes it, but for what differs.
 func gangMap(name, namespace, labels, owner string) string {
@@ -48,7 +48,7 @@ func secondRule(group, resource, operation string) string {
 		"resources": [%q], "operations": [%q], "scope": "*"}}]`, group, resource, operation)
 }
 
-// request is what somebody sends with muster's rights.
+// request is what a user sends with muster's rights.
 type request struct{ verb, path, body string }
 
 func (r request) try(t *testing.T, muster kubernetes.Interface) error {

@@ -99,7 +99,7 @@ func runPodGroups(t *testing.T, cluster *harness.Cluster, namespace string, grou
 	ctx, cancel := context.WithTimeout(context.Background(), harness.Size(2*time.Minute, 20*time.Minute))
 	defer cancel()
 	t.Cleanup(func() {
-		// So many pods take longer to delete than a request may.
+		// This many pods take longer to delete than a request can.
 		harness.Eventually(t, 10*time.Minute, "the pods are deleted", func() error {
 			now := int64(0)
 			return cluster.Client.CoreV1().Pods(namespace).DeleteCollection(context.Background(),
@@ -154,8 +154,8 @@ type gates struct {
 	ungate  func(group string)
 }
 
-// follow until so many pods are there without a gate. The API server ends a watch that is too slow; the next one begins
-// with what is there.
+// follow until this many pods are there without a gate. The API server ends a watch that is too slow; the next one
+// begins with what is there.
 func (g *gates) follow(ctx context.Context, cluster *harness.Cluster, namespace string, count int) error {
 	for ctx.Err() == nil {
 		if err := g.followOnce(ctx, cluster, namespace, count); err != nil || len(g.ungated) == count {

@@ -40,13 +40,13 @@ func tell(t *testing.T, folder, what string) {
 	must(t, os.WriteFile(filepath.Join(folder, what), nil, 0o600))
 }
 
-// ofNode is so many hundredths of what the real node has for pods.
+// ofNode is this many hundredths of what the real node has for pods.
 func ofNode(t *testing.T, cluster *harness.Cluster, percent int64) resource.Quantity {
 	t.Helper()
 	return *resource.NewMilliQuantity(cluster.AllocatableCPU(t, cluster.RealNode(t))*percent/100, resource.DecimalSI)
 }
 
-// bigJob is a queued Job of which each pod takes so many hundredths of the real node.
+// bigJob is a queued Job of which each pod takes this many hundredths of the real node.
 func bigJob(t *testing.T, cluster *harness.Cluster, name string, pods int32, percent int64, command string) *batchv1.Job {
 	t.Helper()
 	job := queuedJob(name, pods)
@@ -56,7 +56,7 @@ func bigJob(t *testing.T, cluster *harness.Cluster, name string, pods int32, per
 	return job
 }
 
-// createFiller makes a pod that no queue knows and that takes so many hundredths of the real node.
+// createFiller makes a pod that no queue knows and that takes this many hundredths of the real node.
 func createFiller(t *testing.T, cluster *harness.Cluster, namespace string, percent int64) {
 	t.Helper()
 	filler := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "filler"}, Spec: harness.RealPod("sleep 600").Spec}
@@ -127,8 +127,8 @@ func TestPodsThatFailOnAKubelet(t *testing.T) {
 // failsWhenTold ends one of the pods that run it for each file "fail".
 const failsWhenTold = "until rm " + sharedFolder + "/fail 2>/dev/null; do sleep 0.1; done; exit 1"
 
-// startFailing makes the Job "train" of two pods that fail when they are told, and returns
-// the folder to tell them in when they run.
+// startFailing makes the Job "train" of two pods that fail on a signal, and returns the folder of the signal when they
+// run.
 func startFailing(t *testing.T, cluster *harness.Cluster, queues harness.Queues, percent int64) string {
 	t.Helper()
 	letInWith(t, cluster, queues, queues.Real, "1000", "Never")
@@ -190,7 +190,7 @@ const (
 	gangGate    = "muster.batch/test"
 )
 
-// meets ends when all pods of its Job run it at once and the Job may end.
+// meets ends when all pods of its Job run it at once and the Job can end.
 var meets = fmt.Sprintf("touch %[1]s/$(hostname); until [ $(ls %[1]s | wc -l) -eq %[2]d ] && [ -e %[1]s/.go ]; do sleep 0.1; done",
 	sharedFolder, gangSize)
 
@@ -210,7 +210,7 @@ func createGang(t *testing.T, cluster *harness.Cluster, namespace, name string, 
 
 func isGated(pod *corev1.Pod) bool { return len(pod.Spec.SchedulingGates) > 0 }
 
-// send lets so many more pods of a gang look for a node, when all of them are there.
+// send lets this many more pods of a gang look for a node, when all of them are there.
 func send(t *testing.T, cluster *harness.Cluster, namespace, name string, count int) {
 	t.Helper()
 	harness.Eventually(t, time.Minute, "the pods of "+name, func() error {
@@ -233,7 +233,7 @@ func send(t *testing.T, cluster *harness.Cluster, namespace, name string, count 
 	}
 }
 
-// awaitSplit waits until so many pods of a gang run and the scheduler has no room for
+// awaitSplit waits until this many pods of a gang run and the scheduler has no room for
 // the others.
 func awaitSplit(t *testing.T, cluster *harness.Cluster, namespace, name string, running int) {
 	t.Helper()

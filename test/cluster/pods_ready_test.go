@@ -178,7 +178,7 @@ func lateRecovery(t *testing.T, cluster *harness.Cluster, queues harness.Queues)
 	workloadIs(t, cluster, queues, "train", "comes back after its backoff", "Requeued", "True", "BackoffFinished")
 }
 
-// Who is not ready keeps everybody out, in all queues: one after the other.
+// A Workload that is not ready keeps all others out, in all queues: one after the other.
 func TestOneWorkloadAtATime(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.HollowNodes(t)

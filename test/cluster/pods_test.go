@@ -15,7 +15,7 @@ import (
 	"muster.batch/test/cluster/harness"
 )
 
-// podScene is a queue of so many cpus on hollow nodes, before a muster that queues pods.
+// podScene is a queue of this many cpus on hollow nodes, before a muster that queues pods.
 type podScene struct {
 	*testing.T
 	cluster *harness.Cluster
@@ -84,7 +84,7 @@ func (s podScene) await(name, what string, condition func(*corev1.Pod) bool) *co
 func gatedPod(pod *corev1.Pod) bool   { return len(pod.Spec.SchedulingGates) > 0 }
 func startedPod(pod *corev1.Pod) bool { return len(pod.Spec.SchedulingGates) == 0 }
 
-// finishedWorkloads awaits that so many Workloads have ended well, and that no other is there.
+// finishedWorkloads awaits that this many Workloads have ended well, and that no other is there.
 func (s podScene) finishedWorkloads(count int) {
 	s.Helper()
 	harness.Eventually(s, time.Minute, fmt.Sprint(count, " Workloads have finished"), func() error {

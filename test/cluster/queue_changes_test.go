@@ -13,7 +13,7 @@ import (
 	"muster.batch/test/cluster/harness"
 )
 
-// What users may ask of a queued Job beside its pods, and change later.
+// What users can ask of a queued Job beside its pods, and change later.
 var wishesOfUsers = []behaviour{
 	{"a Job that was partially admitted runs with fewer pods and asks for all again", partialAdmission},
 	{"a Job takes the Workload that its user has made", prebuiltWorkload},

@@ -21,7 +21,7 @@ import (
 // Jobs as Workloads. The tests do what a scheduler does: they write admissions and
 // evictions into the status, in queues that are held.
 
-// queuedJob asks for so many pods, one cpu each, that run until they are told to end.
+// queuedJob asks for this many pods, one cpu each, that run until they are ended.
 func queuedJob(name string, pods int32) *batchv1.Job {
 	job := harness.Job(name, harness.Queue(harness.LocalQueueName))
 	job.Spec.Parallelism, job.Spec.Completions, job.Spec.BackoffLimit = &pods, &pods, new(int32)
@@ -31,7 +31,7 @@ func queuedJob(name string, pods int32) *batchv1.Job {
 }
 
 // startQueueMuster starts muster as the JobSet controller. Here it is the same user as
-// the tests, so it is named as one who may start queued jobs.
+// the tests, so it is named as one who can start queued jobs.
 func startQueueMuster(t *testing.T, flags ...string) *harness.Muster {
 	t.Helper()
 	return harness.StartMuster(t, append([]string{"--jobset-controller", "native"}, flags...)...)

@@ -18,7 +18,7 @@ import (
 	"muster.batch/test/cluster/harness"
 )
 
-// ReaderSessions: who asks muster is whom the API server has seen create the session, and nobody else.
+// ReaderSessions: who asks muster is only the user whom the API server has seen create the session.
 
 const sessionSecret = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
 
@@ -93,7 +93,7 @@ func TestASessionIsMadeForOneself(t *testing.T) {
 	if status, body := ask("own", strings.Repeat("0", 64)); status != http.StatusUnauthorized {
 		t.Errorf("with another secret: %d %s", status, body)
 	}
-	// Of an administrator's session mallory, who may change all objects of the namespace, makes none of their own.
+	// Of an administrator's session mallory, who can change all objects of the namespace, makes none for themselves.
 	must(t, create(sessionOf(t, "boss", map[string]any{"username": "dev", "groups": []string{"system:authenticated"}}, sessionSecret), asUser("dev")...))
 	if status, body := ask("boss", sessionSecret); status != http.StatusOK {
 		t.Errorf("an administrator's session: %d %s", status, body)
@@ -107,7 +107,7 @@ func TestASessionIsMadeForOneself(t *testing.T) {
 	}
 }
 
-// What the API server says of service accounts, with what their tokens carry, is what a session may say.
+// What the API server says of service accounts, with what their tokens carry, is what a session can say.
 func TestASessionOfAServiceAccountCarriesItsExtras(t *testing.T) {
 	cluster := harness.Connect(t)
 	harness.ApplyRights(t, cluster, writeFile(t, "config.yaml", namesOfTheManifests))

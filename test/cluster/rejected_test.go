@@ -14,7 +14,7 @@ import (
 	"muster.batch/test/cluster/harness"
 )
 
-// What a user's JobSet cannot have is told on the JobSet: Jobs that Kubernetes refuses, and features
+// What a user's JobSet cannot have is reported on the JobSet: Jobs that Kubernetes refuses, and features
 // that muster lacks, in a JobSet that is older than muster's webhooks.
 func TestJobSetsThatCannotRunAreToldWhy(t *testing.T) {
 	cluster := harness.Connect(t)

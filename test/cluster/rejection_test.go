@@ -15,7 +15,7 @@ import (
 )
 
 // rejected waits until the request is refused with a message that holds every
-// part. It polls since the API server may learn of the validating webhooks a
+// part. It polls since the API server can learn of the validating webhooks a
 // moment after the mutating ones, which is all that StartMuster waits for; so
 // the request must be one that can be repeated, best a dry run.
 func rejected(t *testing.T, request func(context.Context) error, parts ...string) {

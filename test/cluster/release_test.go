@@ -142,7 +142,7 @@ func podsOfJob(t *testing.T, cluster *harness.Cluster, namespace, job string) []
 	return pods.Items
 }
 
-// activePods have not ended, and nobody has deleted them.
+// activePods have not ended, and are not deleted.
 func activePods(t *testing.T, cluster *harness.Cluster, namespace, job string) (active int) {
 	t.Helper()
 	for _, pod := range podsOfJob(t, cluster, namespace, job) {

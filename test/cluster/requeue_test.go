@@ -36,10 +36,10 @@ func lateComesBack(t *testing.T, cluster *harness.Cluster, teams *harness.Teams,
 	if flavor := teams.FlavorOf(late); flavor != "second" {
 		t.Errorf("it got the flavor %s", flavor)
 	}
-	// So that nobody else tries the second one meanwhile.
+	// So that no other Workload tries the second flavor during that time.
 	teams.Change("q", teams.Cpus("first=1", "second=0"))
 	teams.NextSecond()
-	// Not of the same size: of those that are alike only the first is told why it waits.
+	// Not of the same size: of those that are alike only the first gets the reason why it waits.
 	teams.Job("q", "other", 1, "900m")
 	teams.Waits("other", "WaitingForQuota", teams.Name("first"), teams.Name("second"))
 

@@ -17,7 +17,7 @@ import (
 )
 
 // A whole life of muster in each of its modes, with exactly the rights that `muster manifests`
-// gives to that mode: nothing that it asks for may be refused, and nothing that it may do may go
+// gives to that mode: nothing that it asks for can be refused, and nothing that it can do can go
 // unused. So a verb too few fails here, and so does one too many.
 
 type rightsMode struct {
@@ -93,7 +93,7 @@ func (m rightsMode) check(t *testing.T) {
 	})
 }
 
-// asOwnPod makes a pod that nobody runs, which muster takes for its own.
+// asOwnPod makes a pod that no kubelet runs, which muster takes for its own.
 func asOwnPod(t *testing.T, cluster *harness.Cluster) {
 	t.Helper()
 	pods := cluster.Client.CoreV1().Pods("muster-system")
@@ -294,7 +294,7 @@ func heldWhileDeleted(t *testing.T, cluster *harness.Cluster, teams *harness.Tea
 }
 
 // gangs of a Job and of a JobSet start together. A ConfigMap of a namesake, which the garbage
-// collector cannot judge, stands in the way of one of them.
+// collector cannot judge, blocks one of them.
 func (m rightsMode) gangs(t *testing.T, cluster *harness.Cluster, namespace string) {
 	cluster.Kubectl(t, fmt.Sprintf(`{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "gang.job-group-scheduling",
 		"namespace": %q, "labels": {"muster.batch/group-scheduling": "true"}, "ownerReferences": [{"apiVersion":

@@ -45,7 +45,7 @@ users: [{name: u, user: {token: %q}}]
 `, server, authority, token))
 }
 
-// muster runs with a service account that may do what manifests/rbac.yaml says and
+// muster runs with a service account that can do what manifests/rbac.yaml says and
 // nothing else: it gets ready, keeps its certificates and its webhook configurations,
 // and its answers are right.
 func TestTheRightsInTheManifestsAreEnough(t *testing.T) {
@@ -172,8 +172,8 @@ func readyz(t *testing.T, muster *harness.Muster) string {
 	return string(text)
 }
 
-// floodTokens asks with tokens that nobody issued: each is a question to the API server, and these have a limit of their
-// own, so that a stranger takes nothing from what muster may write.
+// floodTokens asks with tokens that were never issued: each is a question to the API server, and these have a separate
+// limit, so that an unknown client takes nothing from what muster can write.
 func floodTokens(t *testing.T, muster *harness.Muster, namespace string) {
 	t.Helper()
 	const tokens, atOnce, perSecond = 90, 40, 20

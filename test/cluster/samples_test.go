@@ -45,7 +45,7 @@ func applySample(t *testing.T, cluster *harness.Cluster, file string) {
 	list.SetKind("List")
 	generated := false
 	for _, document := range harness.Documents(t, string(text)) {
-		document.SetNamespace("") // each test has a namespace of its own
+		document.SetNamespace("") // each test has a separate namespace
 		generated = generated || document.GetName() == ""
 		list.Items = append(list.Items, *document)
 	}

@@ -83,7 +83,7 @@ func (s servingScene) pods() []corev1.Pod {
 	return list.Items
 }
 
-// pods that are there: so many run and are ready, so many wait behind their gates, and there are no others.
+// pods that are there: this many run and are ready, this many wait behind their gates, and there are no others.
 func (s servingScene) counts(what string, ready, gated int, also ...func(*corev1.Pod) bool) {
 	s.Helper()
 	harness.Eventually(s, 90*time.Second, fmt.Sprintf("%s: %d pods are ready and %d wait", what, ready, gated), func() error {
@@ -255,7 +255,7 @@ func TestAStatefulSetThatDoesNotServeChangesItsQueue(t *testing.T) {
 	scene.teams.QueueUses("q2", "1")
 }
 
-// watchRunning fails at the first moment at which more pods of the namespace may run than there is quota for.
+// watchRunning fails at the first moment at which more pods of the namespace can run than there is quota for.
 func (s servingScene) watchRunning(most int) (check func()) {
 	stop, broken := make(chan struct{}), make(chan string, 1)
 	go func() {

@@ -117,7 +117,7 @@ func TestSimulateAsksTheClusterAboutOneJob(t *testing.T) {
 	startQueueMuster(t)
 	queues := simulatedQueues(t, cluster)
 	mine := queues.Namespace
-	// All questions come from somebody who may list and do nothing else.
+	// All questions come from a user who can list and do nothing else.
 	mayList(t, cluster, mine, "reader", "", queueKinds+","+heldKinds)
 	reader := asServiceAccount(t, cluster, mine, "reader")
 	state := func() string {
@@ -221,7 +221,7 @@ func TestSimulateAsksTheClusterAboutOneJob(t *testing.T) {
 				t.Errorf("%q is not in\n%s", says, notes)
 			}
 		}
-		// What its owner writes to annotations stops nobody.
+		// What its owner writes to annotations stops no other user.
 		cluster.Kubectl(t, "", "annotate", "workload", workload.GetName(), "-n", other, "simulate.muster.batch/run-time=for-ever")
 		answer = askSimulation(t, reader, mine, jobFile(t, "small", 1))
 		if notes := strings.Join(answer.Notes, "\n"); answer.Job.Flavors != queues.Hollow || !strings.Contains(notes, "1 object(s) of the cluster have annotations") {

@@ -11,7 +11,7 @@ import (
 )
 
 // A replica whose watches are silent becomes the leader. It cannot know what the leader before it admitted, so it
-// admits nobody; and since its watches do not catch up, it gives the Lease to a replica that sees the cluster.
+// admits no Workload; and since its watches do not catch up, it gives the Lease to a replica that sees the cluster.
 func TestALeaderWhoseWatchesAreSilentDecidesNothing(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.HollowNodes(t)

@@ -103,9 +103,9 @@ func TestServerSideApplyOfAQueuedJobAgainGivesNoDiff(t *testing.T) {
 // Whoever goes over to server-side apply sends the same manifest as before.
 // kubectl then gives the fields of the client-side apply to the new manager, with
 // them the suspend that muster had set, and applies once more: the manifest does
-// not name suspend, so the server removes it, and that starts the Job. Such an
-// UPDATE has suspend false, and nobody in managedFields who owns it; a user who
-// starts a Job by hand always does own it.
+// not name suspend, so the server removes it, and that starts the Job. Such an UPDATE has suspend
+// false, and no manager in managedFields owns it; a user who starts a Job by hand always does own
+// it.
 func TestGoingOverToServerSideApplyKeepsAQueuedJobSuspended(t *testing.T) {
 	cluster := harness.Connect(t)
 	harness.StartMuster(t)

@@ -12,7 +12,7 @@ import (
 	"muster.batch/test/cluster/harness"
 )
 
-// While no webhook is registered, somebody gives a Workload with quota to an object that muster does not run. muster could
+// While no webhook is registered, a user gives a Workload with quota to an object that muster does not run. muster could
 // not preempt it then: it gives the Workload back to its Job, and says so.
 func TestAWorkloadWhoseControllerWasReplacedGoesBackToItsJob(t *testing.T) {
 	cluster := harness.Connect(t)

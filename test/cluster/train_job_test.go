@@ -11,8 +11,8 @@ import (
 	"muster.batch/test/cluster/harness"
 )
 
-// The trainer makes a JobSet for a TrainJob. muster runs it while the TrainJob has its quota, and nothing that somebody
-// else adds to the TrainJob.
+// The trainer makes a JobSet for a TrainJob. muster runs it while the TrainJob has its quota, and nothing that another
+// user adds to the TrainJob.
 func TestTheJobSetOfATrainJobRunsOnItsQuota(t *testing.T) {
 	cluster := harness.Connect(t)
 	for file, name := range trainJobs.definitions {

@@ -55,8 +55,8 @@ func queuedObject(resource schema.GroupVersionResource, kind string) *unstructur
 	return object
 }
 
-// Whoever gives a queue to an object of a kind that muster does not queue is told so by the API server
-// itself: no muster runs here.
+// A user who gives a queue to an object of a kind that muster does not queue gets a warning from the API server itself:
+// no muster runs here.
 func TestKindsThatAreNotQueuedAreToldWithoutMuster(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.HollowNodes(t)
@@ -115,7 +115,7 @@ func TestKindsThatAreNotQueuedAreToldWithoutMuster(t *testing.T) {
 			}
 		}
 	}
-	// A CronJob is told where its Jobs do not get the label.
+	// A CronJob gets a warning where its Jobs do not get the label.
 	for where, warned := range map[string]bool{"": true, "jobTemplate": false} {
 		cronJob := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "batch/v1", "kind": "CronJob", "spec": map[string]any{
 			"schedule": "0 2 * * *", "jobTemplate": map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{
@@ -156,7 +156,7 @@ func TestKindsThatAreNotQueuedAreToldWithoutMuster(t *testing.T) {
 	})
 }
 
-// updatesAreToldOnce: of updates the one that brings the queue is told of, and no later one.
+// updatesAreToldOnce: of updates the one that brings the queue is reported, and no later one.
 func updatesAreToldOnce(t *testing.T, client dynamic.ResourceInterface, told *warnings, object *unstructured.Unstructured) {
 	t.Helper()
 	labels := object.GetLabels()
@@ -174,8 +174,8 @@ func updatesAreToldOnce(t *testing.T, client dynamic.ResourceInterface, told *wa
 	}
 }
 
-// A queue name on a kind that integrations.frameworks leaves out: the object runs at once, and its user is told so, or
-// it is refused.
+// A queue name on a kind that integrations.frameworks leaves out: the object runs at once, and its user gets a warning,
+// or it is refused.
 func TestQueueNameOnAKindThatIsNotEnabled(t *testing.T) {
 	cluster := harness.Connect(t)
 	config, err := clientcmd.BuildConfigFromFlags("", cluster.Kubeconfig)

@@ -85,7 +85,7 @@ func refusedInBothVersions(t *testing.T, cluster *harness.Cluster, teams *harnes
 	cluster.Create(t, harness.LocalQueues, teams.Namespace, harness.LocalQueueOf("plain", teams.Name("a")))
 }
 
-// The pods of an elastic Job run on a real kubelet, so they have no gate that nobody removes; a Job can grow only if the
+// The pods of an elastic Job run on a real kubelet, so they have no gate that would stay; a Job can grow only if the
 // same request suspends it, and is queued again.
 func TestElasticJobsRunAndQueueAgainWhenTheyGrow(t *testing.T) {
 	cluster := harness.Connect(t)

@@ -207,9 +207,9 @@ func endOrphans(t *testing.T, cluster *harness.Cluster, namespace string, left o
 	}
 }
 
-// awaitCollector waits until garbage collection knows all Workloads that are there. It
-// watches them anew after their definition was applied, and until then it takes the
-// Workloads of an orphaning delete for garbage.
+// awaitCollector waits until garbage collection knows all Workloads that are there. It watches them again
+// after their definition was applied, and until then it takes the Workloads of an orphaning delete for
+// garbage.
 func awaitCollector(t *testing.T, cluster *harness.Cluster, namespace string) {
 	t.Helper()
 	cluster.Create(t, harness.Workloads, namespace, &unstructured.Unstructured{Object: map[string]any{

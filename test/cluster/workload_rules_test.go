@@ -20,7 +20,7 @@ func reviewsOfWorkloads(t *testing.T, muster *harness.Muster) int {
 	})
 }
 
-// What somebody else writes into the status of a Workload goes to muster's rules, unless it
+// What another client writes into the status of a Workload goes to muster's rules, unless it
 // says no more than conditions, which a cluster at work sees most: those cost no call.
 func TestStatusWritesAreReviewedWhereARuleHasASay(t *testing.T) {
 	cluster := harness.Connect(t)
@@ -78,7 +78,7 @@ func TestStatusWritesAreReviewedWhereARuleHasASay(t *testing.T) {
 	}
 }
 
-// That fewer pods may run goes through the mutator that takes it away where the gate is off.
+// That fewer pods can run goes through the mutator that takes it away where the gate is off.
 func TestMinCountIsTakenAwayWherePartialAdmissionIsOff(t *testing.T) {
 	cluster := harness.Connect(t)
 	config := writeFile(t, "config.yaml", namesOfTheManifests+"featureGates: {PartialAdmission: false}\n")

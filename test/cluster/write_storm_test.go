@@ -23,7 +23,7 @@ func TestAStoppedQueueIsWrittenOnceToEachWorkload(t *testing.T) {
 		teams.Queue("q", teams.Cpus("f=1"))
 		t.Cleanup(func() { must(t, cluster.RemoveWorkloads(teams.Namespace)) })
 		for i := range waitingInStorm {
-			// Of three sizes, none of which has room: the first of each is told why.
+			// Of three sizes, none of which has room: the first of each gets the reason.
 			cluster.Create(t, harness.Workloads, teams.Namespace, harness.JoblessWorkload(fmt.Sprintf("w%d", i), "q", 2+i%3))
 		}
 		cluster.AwaitWorkload(t, teams.Namespace, "w2", "is told why it waits", harness.HasCondition("QuotaReserved", "False", "ExceedsMaxQuota"))

@@ -13,7 +13,7 @@ using namespace muster::test;
 
 namespace {
 
-// Of a Workload of one pod with so many cpus.
+// Of a Workload of one pod with this many cpus.
 json admitted(const char* cpu) {
   json conditions = json::array();
   for (const std::string type : {"QuotaReserved", "Admitted"})

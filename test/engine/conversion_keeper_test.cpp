@@ -79,7 +79,7 @@ TEST_CASE("engine: a bundle is asked for again whenever an object with another o
   const Commands commands = engine.plan(at(1));
   REQUIRE(commands.writes.size() == 2);
 
-  // One has it now; the other was changed by somebody else, and our write met that.
+  // One has it now; the other was changed by another writer, and our write met that.
   engine.apply(ObjectChanged{read(definition(kWorkloadDefinition, "8", "PEM"))}, at(2));
   CHECK(engine.take_seen_bundles() == Bundles{"OLD", "PEM"});
   engine.apply(CaBundleIssued{"PEM"}, at(3));

@@ -53,7 +53,7 @@ Command take(ServedEngine& served, bool gives_way) {
   return command;
 }
 
-// `waiting` Workloads that do not fit, no two alike, wait for a second, so that each is to be told why.
+// `waiting` Workloads that do not fit, no two alike, wait for a second, so that each must get a reason.
 void put_waiting(ServedEngine& served, int waiting) {
   served.put_queues("8");
   for (int i = 0; i < waiting; ++i) served.put_workload("large-" + std::to_string(i), std::to_string(9 + i).c_str());
@@ -182,7 +182,7 @@ TEST_CASE("giving way: who waits in line to be told is admitted at once when the
   REQUIRE(count(served, true) == GivingWay::kAtATime);
   served.put_cluster_queue("cq", "10000");
   served.plan();
-  // The eight are being written; the others are admitted without another word, as many as may be at a time.
+  // The eight are being written; the others are admitted without another word, as many as can be at a time.
   CHECK(count(served, false) >= 20);
   CHECK(count(served, true) == GivingWay::kAtATime);
   settle_in_time(served);

@@ -1,4 +1,4 @@
-// Webhook configurations that muster keeps and that the cluster has not: who is told, and when.
+// Webhook configurations that muster keeps and that the cluster has not: where it is reported, and when.
 #include <doctest/doctest.h>
 
 #include "api/watched_kinds.h"
@@ -31,7 +31,7 @@ KindListed list(const ResourceType& type, std::vector<TypedObject> objects) {
   return {&type, std::move(objects), 7, "muster"};
 }
 
-// "none": nothing is to be told.
+// "none": nothing is to be reported.
 std::string told(Engine& engine, int seconds) {
   const auto missing = engine.take_missing_webhooks(at(seconds));
   if (!missing) return "none";

@@ -131,7 +131,7 @@ TEST_CASE("engine: a create that is refused waits longer each time and nothing e
 
 namespace {
 
-// Wants so many ConfigMaps for every Job.
+// Wants this many ConfigMaps for every Job.
 constexpr int kWanted = 300;
 reconcilers::Plan want_config_maps(const ObjectKey& target, const reconcilers::ReconcileContext& context) {
   reconcilers::Plan all;

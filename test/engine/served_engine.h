@@ -1,4 +1,4 @@
-// An engine that leads, with its real reconcilers and scheduler: what changes by hand it is told of, and its writes
+// An engine that leads, with its real reconcilers and scheduler: changes by hand are sent to it, and its writes
 // wait for their answers.
 #pragma once
 
@@ -47,7 +47,7 @@ class ServedEngine : public ObjectServer {
     FAIL_CHECK("the engine does not come to rest");
   }
 
-  // A flavor of so many cpus, the ClusterQueue "cq" and the LocalQueue "lq".
+  // A flavor of this many cpus, the ClusterQueue "cq" and the LocalQueue "lq".
   void put_queues(const char* cpu, const json& cluster_queue_spec = json::object()) {
     put(kResourceFlavors, "f", json::object());
     put_cluster_queue("cq", cpu, cluster_queue_spec);

@@ -1,5 +1,5 @@
-// A namespace with a queue, for tests of explanations: no reconciler runs, and the scheduler decides when it is told
-// to.
+// A namespace with a queue, for tests of explanations: no reconciler runs, and the scheduler decides when a test calls
+// it.
 #pragma once
 
 #include <string>
@@ -67,7 +67,7 @@ class ExplainCluster : public ReconciledCluster {
     return reserved(conditions);
   }
 
-  // Another Workload of the queue, created so many minutes after train's.
+  // Another Workload of the queue, created this many minutes after train's.
   void put_other(const std::string& name, int minutes, const std::string& cpu, const json& patch = json::object()) {
     json made = workload(patch, name, name, name + "-job");
     made["spec"]["podSets"][0]["template"] = pod_template(cpu);

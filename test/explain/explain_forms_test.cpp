@@ -138,7 +138,7 @@ TEST_CASE("explain forms: a pod that only says it is of a group learns nothing o
     CHECK_FALSE(tells(reply, "ClusterQueue"));
     CHECK_FALSE(tells(reply, "f1"));
   }
-  // And the Workload of a pod that was made anew is not that of its namesake.
+  // And the Workload of a pod that was made again is not that of its namesake.
   cluster.put(kWorkloads, workload_of_pod("gone", cluster.admitted()));
   cluster.put(kQueuedPods, pod("gone", {{"metadata", {{"uid", "another"}}}}));
   CHECK(cluster.ask(kPods, "gone").reason == "WorkloadNotCreated");

@@ -72,7 +72,7 @@ json admission() {
       {"podSetAssignments", {{{"name", "main"}, {"flavors", {{"cpu", "spot"}}}, {"resourceUsage", {{"cpu", "1"}}}}}}};
 }
 
-// So many changes of state, one each second.
+// This many changes of state, one each second.
 void flap(WorkloadHistory& history, const Told& whose, int changes, const std::string& message) {
   for (int i = 0; i < changes; ++i) {
     Told next = whose;
@@ -120,7 +120,7 @@ TEST_CASE("history: the life of a Workload, moment by moment") {
   history.put(*told.object(), at(0));
   told.status["conditions"] = {condition("QuotaReserved", false, "WaitingForQuota", 1, "2 cpu are missing")};
   history.put(*told.object(), at(1));
-  // Another message for the same reason is no moment of its own.
+  // Another message for the same reason is no separate moment.
   told.status["conditions"] = {condition("QuotaReserved", false, "WaitingForQuota", 1, "1 cpu is missing")};
   history.put(*told.object(), at(5));
   // The condition's time stays when only its reason changes.

@@ -11,7 +11,7 @@ inline int chosen_fault = 0;
 // How often the chosen one was asked for: 0 says that no life comes to its place.
 inline uint64_t fault_visits = 0;
 
-// What stands in every program that has such copies, whatever is stripped from it (test/hardening).
+// A text in every program that has such copies, whatever is stripped from it (test/hardening).
 [[gnu::used]] inline constexpr char fault_mark[] = "muster: deliberate faults can be chosen";
 
 inline bool fault_is(int number) {

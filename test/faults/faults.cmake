@@ -1,4 +1,4 @@
-# The deliberate faults: what is wrong, the text that is replaced, and what stands in its place while the fault is chosen.
+# The deliberate faults: what is wrong, the text that is replaced, and what replaces it while the fault is chosen.
 # Each must be caught by the invariants of the simulation or by the model of quota (faults_test.cpp).
 
 # --- The ledger of quota ---

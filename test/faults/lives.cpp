@@ -39,7 +39,7 @@ Outcome live_quota(const Scene& scene) {
   return outcome;
 }
 
-// Of 3 cpus each; blue may borrow one. With an odd seed both protect for 120 s, with an even one leaders lose their
+// Of 3 cpus each; blue can borrow one. With an odd seed both protect for 120 s, with an even one leaders lose their
 // connection while an admission is on its way.
 Outcome live_teams(const Scene& scene) {
   std::vector<json> objects = two_teams(3);

@@ -48,7 +48,7 @@ struct Outcome {
 Outcome live(const Scene& scene);
 
 // The smallest scene that can be found in which an invariant still breaks: fewer jobs, replicas and sorts of faults.
-// `tries`: how many lives that may cost.
+// `tries`: how many lives that can cost.
 Scene shrink(Scene scene, int tries = 30);
 
 // For a failing test: what broke, one command that runs it again, and a short trace.

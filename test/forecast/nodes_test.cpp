@@ -46,7 +46,7 @@ std::vector<json> with(std::vector<json> objects, const std::vector<json>& more)
   return objects;
 }
 
-// Queues whose flavor has nodes of so many cpus.
+// Queues whose flavor has nodes of this many cpus.
 std::vector<json> queues_on(int quota, const std::string& nodes, const std::string& resources) {
   std::vector<json> objects = queues(quota);
   annotate(objects[0], "nodes", nodes);

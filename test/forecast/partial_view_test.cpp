@@ -1,4 +1,4 @@
-// What somebody may not list must not make quota look free.
+// What a user cannot list must not make quota look free.
 #include "forecast/partial_view.h"
 
 #include "test/forecast/scenarios.h"

@@ -49,7 +49,7 @@ std::string name_of_job(const std::string& workload) {
 Steps steps_in_world(const std::vector<json>& objects, const std::vector<TimedJob>& jobs, const QueueSettings& queues,
                      Duration length) {
   world::WorldOptions options{.seed = 1, .queues = queues};
-  // Gangs and webhooks are no part of the question; the nodes have room for everybody.
+  // Gangs and webhooks are no part of the question; the nodes have room for all pods.
   world::World world(std::move(options));
   for (const json& object : objects) REQUIRE(world.create(object).outcome == reconcilers::WriteOutcome::kDone);
   world.run_for(5s);

@@ -33,14 +33,14 @@ void check(std::string_view body) {
     REQUIRE_THAT(answer.error().http_status == 400);
     return;
   }
-  // A problem may quote a name; beside it the text that was converted is all there is.
+  // A problem can quote a name; beside it the text that was converted is all there is.
   REQUIRE_THAT(answer->body.size() <= limits.text_bytes + 6 * body.size() + 4096);
   const auto read = parse_json(answer->body);
   REQUIRE_THAT(read.ok());
   const auto asked = parse_json(body);
   const bool failed = string_at(*read, {"response", "result", "status"}) == "Failure";
   REQUIRE_THAT(failed == !answer->problem.empty());
-  // Only a review whose objects are all well may be answered as if they were.
+  // Only a review whose objects are all well can be answered as if they were.
   REQUIRE_THAT(failed || asked.ok());
   const json& objects = array_at(*read, {"response", "convertedObjects"});
   REQUIRE_THAT(objects.size() == (failed ? 0 : answer->objects));

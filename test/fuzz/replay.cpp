@@ -1,5 +1,5 @@
 // Runs a fuzz target over every file of a corpus folder, without a fuzzer: what it has
-// once found stays found. No input may take more memory than a small container has.
+// once found stays found. No input can take more memory than a small container has.
 // Usage: replay_<target> <folder>
 #include <sys/resource.h>
 
@@ -17,7 +17,7 @@ namespace {
 
 constexpr long kMostKib = 256 * 1024;
 
-// The sanitizers have books of their own.
+// The sanitizers count their own memory.
 #ifdef __SANITIZE_ADDRESS__
 constexpr bool kMeasured = false;
 #else

@@ -1,4 +1,4 @@
-// Objects as a cluster may have stored them: by an older version, past a webhook, with a CRD
+// Objects as a cluster can have stored them: by an older version, past a webhook, with a CRD
 // that allowed more, or broken by hand. A plausible set of every kind that muster watches,
 // related to each other, and changes of their structure by chance.
 #pragma once

@@ -1,4 +1,4 @@
-// What the compiler and the linker were told is read back from what they made.
+// The options of the compiler and the linker are read back from what they made.
 #include <algorithm>
 
 #include "test/hardening/elf_file.h"
@@ -63,7 +63,7 @@ TEST_CASE("An overflow of the stack or of a buffer ends the process") {
   }
   CHECK(guards_stack);
   CHECK_FALSE(checked.empty());
-  // The waiter is static and stripped, and Debian's libc in it has guards of its own: what counts
+  // The waiter is static and stripped, and Debian's libc in it has its own guards: what counts
   // is what its own code was compiled to.
   CHECK(contents(MUSTER_WAIT_LIBRARY).find("__stack_chk_fail") != std::string::npos);
 }

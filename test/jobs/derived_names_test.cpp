@@ -53,7 +53,7 @@ TEST_CASE("derived names: a gang of a Job keeps the name of before only where no
   for (const std::string& name : names("-.")) {
     const std::string before = name + "-job-group-scheduling";
     CHECK(is_group_config_map_of(batch_job, name, before));
-    // The members of a JobSet's gang are no gangs of their own.
+    // The members of a JobSet's gang are no separate gangs.
     CHECK_FALSE(is_group_config_map_of(batch_job, child_job_name(name + "-job", "w", 0),
                                        group_config_map_name(jobset, name + "-job")));
   }

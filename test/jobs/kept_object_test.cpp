@@ -138,7 +138,7 @@ size_t kept_bytes(const ResourceType& type, const json& object, const Reconciler
   return jobs::bytes_of(jobs::kept_of(read_object(type, object), settings));
 }
 
-// Kinds of administrators, and of those who may write Workloads; and what has no bound but its own size.
+// Kinds of administrators, and of those who can write Workloads; and what has no bound but its own size.
 bool may_be_kept_whole(const ResourceType& type) {
   return jobs::find_job_kind(type) == nullptr && type.plural != kConfigMaps.plural && type.plural != kServices.plural &&
          type.plural != kPersistentVolumeClaims.plural;
@@ -222,7 +222,7 @@ TEST_CASE("of a Job of a JobSet muster keeps what its pods request and claim, wi
     const TypedObject kept = jobs::kept_of(read_object(kJobs, object), settings);
     CHECK(jobs::bytes_of(kept) <= jobs::kMostBytesOfAPart + 1024);
     const PodSpecPtr& requests = std::get<JobPtr>(kept)->requests;
-    // What is not known may not run.
+    // An unknown job must not run.
     REQUIRE((requests != nullptr) == (fill != Fill::kResources));
     if (requests == nullptr) continue;
     CHECK(requests->resource_claims);

@@ -18,7 +18,7 @@ using nlohmann::json;
 
 const Resource kQueues{"kueue.x-k8s.io", "v1beta2", "localqueues", true, "LocalQueue"};
 
-// The names that are there, and how often the kind was told to be absent.
+// The names that are there, and how often the kind was reported absent.
 class Picture final : public WatchSink {
  public:
   void on_list_started() override { next_.clear(); }
@@ -145,7 +145,7 @@ TEST_CASE("no answer to a list or a watch takes objects away, in any phase") {
         const bool discovery = !request.path.ends_with("/localqueues");
         if (troubled && !discovery && phase_of(request) == phase) return trouble.answer(exchange);
         serve(request, exchange);
-        // Each watch is told to list again, so that every phase is come by.
+        // Each watch has to list again, so that every phase is come by.
         if (!discovery && phase_of(request) == Phase::kWatch) {
           if (!begun) exchange.wait_for([&] { return begun.load(); });
           exchange.write_event("ERROR", status_body(410, "Expired", "too old"));

@@ -14,7 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 using nlohmann::json;
 
-// Knows the tokens "good" (may read) and "poor" (may not); counts its answers.
+// Knows the tokens "good" (can read) and "poor" (cannot); counts its answers.
 FakeApiServer::Handler reviewer() {
   return [](const FakeRequest& request, FakeExchange& exchange) {
     const json body = json::parse(request.body);

@@ -1,4 +1,4 @@
-// A client of a fake API server, and what it told its observer.
+// A client of a fake API server, and what its observer got.
 #pragma once
 
 #include <doctest/doctest.h>

@@ -108,7 +108,7 @@ TEST_CASE("a generation stands for one identity") {
   test.credentials.rejected(*first);
   const auto second = test.credentials.current();
   CHECK(second->generation == first->generation + 1);
-  CHECK(second->tls == first->tls);  // connections may stay
+  CHECK(second->tls == first->tls);  // connections can stay
   folder.write("token", "three");
   test.credentials.rejected(*first);  // news of yesterday
   CHECK(test.credentials.current()->generation == second->generation);
@@ -281,7 +281,7 @@ TEST_CASE("a program that hangs is killed with its children") {
   CHECK(output.error().message.find("did not finish within 0.3") != std::string::npos);
   CHECK(system_clock().now().monotonic - started < 5s);
   const std::string child = *read_credential_file(folder / "child");
-  // Dead, or a zombie that nobody has to reap.
+  // Dead, or a zombie that need not be reaped.
   CHECK(eventually([&] {
     const auto status = read_credential_file("/proc/" + child.substr(0, child.find('\n')) + "/stat");
     return !status.ok() || status->find(") Z") != std::string::npos;

@@ -38,7 +38,7 @@ class FakeExchange {
   FakeExchange(FakeWire& wire, std::stop_token stop) : wire_(wire), stop_(stop) {}
   void respond(int status, const nlohmann::json& body, const Headers& headers = {});
   void respond_text(int status, std::string_view body, const Headers& headers = {});
-  // A chunked answer: begin, write as often as wanted (each a chunk of its own), end.
+  // A chunked answer: begin, write as often as wanted (each a separate chunk), end.
   void begin_stream();
   void write(std::string_view bytes);
   void write_event(std::string_view type, const nlohmann::json& object);

@@ -17,7 +17,7 @@ using nlohmann::json;
 
 constexpr const char* kPath = "/apis/coordination.k8s.io/v1/namespaces/muster-system/leases";
 
-// An API server that holds one lease, and fails when it is told to.
+// An API server that holds one lease, and fails when a test asks for it.
 class LeaseServer {
  public:
   LeaseServer() : server_([this](const FakeRequest& request, FakeExchange& exchange) { handle(request, exchange); }) {}
@@ -196,7 +196,7 @@ TEST_CASE("a server that falls silent ends leadership at the renew deadline and 
   me.pass(5s);
   CHECK(me.leads());
   CHECK(me.notes().back() == "became leader");
-  CHECK(server.lease()["spec"]["leaseTransitions"] == 0);  // it never was anybody else's
+  CHECK(server.lease()["spec"]["leaseTransitions"] == 0);  // it never had another holder
 }
 
 TEST_CASE("a process that was frozen learns until when it led") {

@@ -1,4 +1,4 @@
-// Replicas with clocks of their own, one lease, and a network that loses, delays and
+// Replicas with separate clocks, one lease, and a network that loses, delays and
 // reorders: hours in virtual time. What must hold is checked at every renewal.
 #include <doctest/doctest.h>
 
@@ -18,8 +18,8 @@ using namespace std::chrono_literals;
 
 struct Faults {
   double lost = 0;           // a request never arrives
-  double unanswered = 0;     // it is carried out, and nobody hears of it
-  double late = 0;           // it takes up to 20 s, and is carried out even if nobody waits any more
+  double unanswered = 0;     // it is carried out, and the answer is lost
+  double late = 0;           // it takes up to 20 s, and is carried out even if no client waits any more
   double pause = 0;          // the process stands still for up to 40 s before it goes on
   double end = 0;            // the process resigns and another starts in its place
   double crash = 0;          // the same without resigning
@@ -60,7 +60,7 @@ class Simulation {
     std::unique_ptr<LeasePolicy> policy;
     double rate = 1;
     Duration monotonic_offset{}, wall_offset{};
-    Duration claimed_until{};  // by true time: until then it may start writes
+    Duration claimed_until{};  // by true time: until then it can start writes
     int life = 0;              // counts restarts, so that answers to a former life are dropped
   };
 

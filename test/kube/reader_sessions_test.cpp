@@ -21,7 +21,7 @@ const std::string kSecret(64, 'a');
 const std::string kPath = "/apis/muster.batch/v1alpha1/";
 const AccessQuestion kQuestion{.verb = "get", .group = "batch", .resource = "jobs", .ns = "team-a", .name = "train"};
 
-// An API server with sessions by "namespace/name", an admission policy that can be missing, and users who may do all if
+// An API server with sessions by "namespace/name", an admission policy that can be missing, and users who can do all if
 // their name is alice.
 struct Sessions {
   Sessions()

@@ -1,4 +1,4 @@
-// Time that passes only when somebody sleeps: hours of retries in milliseconds.
+// Time that passes only when a caller sleeps: hours of retries in milliseconds.
 #pragma once
 
 #include <vector>

@@ -19,7 +19,7 @@ using nlohmann::json;
 
 inline const Resource kQueues{"kueue.x-k8s.io", "v1beta2", "localqueues", true, "LocalQueue"};
 
-// Writes down what it is told: "list", "+name", "=version", "ADDED name".
+// Writes down what it gets: "list", "+name", "=version", "ADDED name".
 class RecordingSink final : public WatchSink {
  public:
   void on_list_started() override { note("list"); }

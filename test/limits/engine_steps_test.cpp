@@ -1,5 +1,5 @@
 // The largest objects that can be stored, one of each kind that grows: no step of the engine over
-// any of them takes longer than 50 ms of its thread's time, so that everybody else's turn comes.
+// any of them takes longer than 50 ms of its thread's time, so that the turn of other objects comes.
 #include <algorithm>
 #include <ctime>
 #include <functional>
@@ -43,7 +43,7 @@ struct Slowest final : engine::StepWatch {
   }
 };
 
-// A pod template of so many bytes of environment.
+// A pod template of this many bytes of environment.
 json large_template(size_t bytes) {
   json env = json::array();
   for (size_t i = 0; i * 100 < bytes; ++i)

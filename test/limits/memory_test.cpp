@@ -1,5 +1,5 @@
-// The real binary in a real control group of 256 MiB, under the worst bodies that a stranger or a
-// tenant can send: it must live, answer small reviews meanwhile, and give the memory back.
+// The real binary in a real control group of 256 MiB, under the worst bodies that an unknown client or a tenant can
+// send: it must live, answer small reviews at the same time, and give the memory back.
 //
 // Making a control group takes root; elsewhere the tests are skipped and say so.
 #include <doctest/doctest.h>
@@ -90,7 +90,7 @@ TEST_CASE("Two worst bodies on every worker stay inside a container of 256 MiB")
       // The largest object that the API server takes, as dense as real ones are: it must pass.
       {"/mutate", job_review(filled(R"({"name":"a"})", 3 * kMiB - 1024)), 200},
       {"/validate", job_review(filled(R"({"name":"A","value":"B"})", 3 * kMiB - 1024)), 200},
-      // What only somebody hostile sends may be refused, and must do no harm.
+      // What only a hostile client sends can be refused, and must do no harm.
       {"/mutate", job_review(filled("{}", 7 * kMiB - 1024)), 0},
       {"/validate", job_review(filled("{}", 7 * kMiB - 1024)), 0},
       {"/mutate", job_review(filled("\"\"", 7 * kMiB - 1024)), 0},

@@ -1,4 +1,4 @@
-// `muster serve`, the binary that is shipped, as a process of its own, standalone or with an API server that a test
+// `muster serve`, the binary that is shipped, as a separate process, standalone or with an API server that a test
 // plays; in a control group with a memory limit where one is wanted.
 #pragma once
 
@@ -22,7 +22,7 @@ namespace muster::test {
 
 inline constexpr int kWorkers = 2;
 
-// A group of its own, of version 1 or 2; it goes with this object.
+// A separate group, of version 1 or 2; it goes with this object.
 class ControlGroup {
  public:
   explicit ControlGroup(size_t limit) {
@@ -61,7 +61,7 @@ class Muster {
  public:
   static constexpr uid_t kUnprivileged = 65532;
 
-  // `user` counts where this process is root's; nobody else may choose. `configuration` is the text of
+  // `user` counts where this process is root's; no other user can choose. `configuration` is the text of
   // its file; empty: none. `api_server`: the URL of one that answers without credentials; empty: --standalone. With an
   // API server the test says what it waits for.
   explicit Muster(const ControlGroup* group = nullptr, uid_t user = 0, const std::string& configuration = "",
@@ -71,7 +71,7 @@ class Muster {
                       access = api_server.empty() ? "--standalone" : "--kubeconfig=" + write_access(api_server);
     const bool other_user = user != 0 && geteuid() == 0;
     if (other_user) REQUIRE(chown(folder_.path().c_str(), user, user) == 0);
-    // Opened here: the build folder may be closed to that user.
+    // Opened here: the build folder can be closed to that user.
     const int binary = open(MUSTER_BINARY, O_RDONLY | O_CLOEXEC);
     pid_ = fork();
     if (pid_ == 0) {

@@ -23,7 +23,7 @@ constexpr double kSeconds = 1;
 
 using Item = std::function<std::string(const std::string& i)>;
 
-// `item(0),item(1),...` of so many bytes.
+// `item(0),item(1),...` of this many bytes.
 std::string many(const Item& item, size_t bytes = kBytes) {
   std::string text;
   for (size_t i = 0; text.size() < bytes; ++i) text += (i > 0 ? "," : "") + item(std::to_string(i));
@@ -243,7 +243,7 @@ class Handlers {
     }
     CHECK(answer.status == 200);
     CHECK(took <= kSeconds);
-    // What is refused is not told a million times; defaults may be written as often as they are missing.
+    // What is refused is not reported a million times; defaults can be written as often as they are missing.
     if (path != "/mutate") CHECK(answer.body.size() < 2 * body.size() + 4096);
   }
 

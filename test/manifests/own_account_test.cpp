@@ -41,7 +41,7 @@ bool is_narrowed(const std::string& group, const std::string& resource, const st
   return false;
 }
 
-// Everything that muster may be given.
+// Everything that muster can be given.
 RightsOptions every_right() {
   RightsOptions options;
   for (const jobs::JobKind* kind : jobs::job_kinds()) options.frameworks.emplace(kind->framework);

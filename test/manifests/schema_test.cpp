@@ -301,7 +301,7 @@ bool is_cel(const FieldError& ours) {
   return ours.type == FieldErrorType::kInvalid && ours.detail.find(" in body ") == std::string::npos;
 }
 
-// A rule of the original may fail in itself where a field is missing, and is not asked where the schema has
+// A rule of the original can fail in itself where a field is missing, and is not asked where the schema has
 // found too much.
 bool is_said_in_cel(const FieldError& ours, const json& recorded) {
   const std::string detail = recorded.value("detail", "");

@@ -1,5 +1,5 @@
-// Every status field of the CRDs has a writer, or its description says that it has none: a field that
-// nobody writes looks like an answer ("0", "not set") to whoever reads it.
+// Every status field of the CRDs has a writer, or its description says that it has none: a field without a writer looks
+// like an answer ("0", "not set") to whoever reads it.
 #include <doctest/doctest.h>
 
 #include <algorithm>

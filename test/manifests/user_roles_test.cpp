@@ -51,7 +51,7 @@ TEST_CASE("user roles: who submits jobs writes jobs alone and reads what explain
 TEST_CASE("user roles: who submits jobs can submit every kind that muster queues") {
   const Rights user = granted_by("rbac.kueue.x-k8s.io/batch-user"),
                admin = granted_by("rbac.kueue.x-k8s.io/batch-admin");
-  // Kubernetes' roles grant those of its own.
+  // Kubernetes' roles grant its own kinds.
   for (const char* kind :
        {"mpijobs", "pytorchjobs", "tfjobs", "xgboostjobs", "paddlejobs", "jaxjobs", "rayjobs", "rayclusters",
         "rayservices", "trainjobs", "appwrappers", "sparkapplications", "leaderworkersets"}) {

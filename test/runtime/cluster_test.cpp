@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// To an address where nobody listens. How long so many requests take, by a real clock.
+// To an address where no server listens. How long this many requests take, by a real clock.
 Duration took(kube::KubeApi& api, int requests) {
   const auto begun = std::chrono::steady_clock::now();
   for (int i = 0; i < requests; ++i) {

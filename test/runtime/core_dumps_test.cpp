@@ -9,7 +9,7 @@
 namespace core_dumps_test {
 
 TEST_CASE("core dumps: both ways to a dump are closed, and the limit cannot be raised again") {
-  // In a process of its own: there is no way back.
+  // In a separate process: there is no way back.
   const pid_t child = fork();
   if (child == 0) {
     prctl(PR_SET_DUMPABLE, 1);

@@ -15,7 +15,7 @@ using nlohmann::json;
 
 namespace {
 
-// A cluster with Leases and webhook configurations, in which the accounts of some namespaces may admit.
+// A cluster with Leases and webhook configurations, in which the accounts of some namespaces can admit.
 class FakeCluster final : public kube::KubeApi {
  public:
   explicit FakeCluster(const Clock& clock) : clock_(clock) {}

@@ -66,7 +66,7 @@ TEST_CASE("leadership: without elections Kueue ends it until it is away, and a s
   leadership.pause(Pause::kStuck);
   CHECK(leadership.leads_until() == MonotonicTime::max());
   leadership.resume(Pause::kStuck);
-  // It comes, which is told again and again, and goes.
+  // It comes, which is reported again and again, and goes.
   leadership.pause(Pause::kKueue);
   leadership.pause(Pause::kKueue);
   CHECK_FALSE(leadership.leads_until().has_value());

@@ -109,7 +109,7 @@ TEST_CASE("settings: without a file the image is this version's and Jobs and Job
   CHECK(rules.waiter.image == "muster:" MUSTER_VERSION);
   CHECK(rules.frameworks == std::set<std::string, std::less<>>{"batch/job", "jobset.x-k8s.io/jobset"});
   CHECK(rules.admitters.empty());
-  // A person stays one where nobody is named.
+  // A person stays one where no name is given.
   CHECK(rule_settings_of(*settings, {.image = "", .user = "", .name = "me"}, true).admitters.empty());
 }
 
@@ -263,7 +263,7 @@ TEST_CASE("settings: who is the JobSet controller reaches rules and registration
     const RuleSettings rules =
         rule_settings_of(*settings, {.image = "", .user = "", .jobset_controller = theirs}, native);
     CHECK(rules.native_jobsets == native);
-    // Upstream's controller starts and stops Jobs where it is in charge; one that is not there, nobody.
+    // Upstream's controller starts and stops Jobs where it is in charge; one that is not there does not.
     CHECK(rules.admitters.contains(theirs) == !native);
     CHECK(rule_settings_of(*settings, {}, native).admitters.empty());
     CHECK(registration_of(*settings, "muster-system", "", native).every_jobset == native);

@@ -113,7 +113,7 @@ TEST_CASE("log observers: writes that fail are one line per interval, however ma
   };
   fail(1000, false);
   CHECK(log.lines_with("a write failed") == 1);
-  // What is refused for good is another kind of news.
+  // A permanent refusal is another kind of news.
   fail(1000, true);
   CHECK(log.lines_with("a write failed") == 2);
   clock.time.monotonic += 10s;

@@ -181,7 +181,7 @@ TEST_CASE("surroundings: a kind of the configuration that its definition contrad
   REQUIRE_FALSE(learnt.ok());
   CHECK(learnt.error().message.find("JobKind example.com/train: podSets[0].path: Invalid value: \"spec.halted\"") == 0);
   CHECK(learnt.error().message.find("has no spec.halted in its schema of v1") != std::string::npos);
-  // What is not installed, or may not be read, contradicts nothing.
+  // What is not installed, or cannot be read, contradicts nothing.
   for (const int code : {403, 404}) {
     api.refused = code;
     CHECK(ask(row).ok());

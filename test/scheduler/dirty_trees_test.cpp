@@ -14,7 +14,7 @@ using namespace muster::scheduler;
 
 namespace {
 
-// One ClusterQueue, whose head may be another object from turn to turn.
+// One ClusterQueue, whose head can be another object from turn to turn.
 struct Tree {
   SchedulerState state{SchedulerSettings{}};
   QueueState queue;

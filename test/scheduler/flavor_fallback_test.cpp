@@ -35,7 +35,7 @@ std::string flavor_of(const Admitted& admitted) {
   return admitted.admission.pod_sets.at(0).flavors.at("cpu");
 }
 
-// Three flavors, so many cores each.
+// Three flavors, this many cores each.
 class ThreeFlavors : public Cluster {
  public:
   ThreeFlavors(int64_t reservation, int64_t spot, int64_t on_demand) {

@@ -1,4 +1,4 @@
-// Which flavor a Workload gets, and what it is told when it gets none.
+// Which flavor a Workload gets, and which reason it gets when it gets none.
 #include <doctest/doctest.h>
 
 #include "scheduler/eligibility.h"

@@ -153,7 +153,7 @@ TEST_CASE("ledger: usage stays when a ClusterQueue moves to another Cohort or ch
   CHECK(tree.ledger.available(queue, tree.cpu) == 2);
 }
 
-// The model counts anew from all reservations, as the definition of quota says it.
+// The model counts each time from all reservations, as the definition of quota says it.
 TEST_CASE("ledger: any sequence of reservations and releases ends where a recount from nothing does") {
   const bool holds = rc::check([] {
     Tree tree;

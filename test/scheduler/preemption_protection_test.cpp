@@ -286,7 +286,7 @@ TEST_CASE("protection: who is leaving already is not protected, and another flav
   cluster.run(30);
   cluster.add(workload("urgent", "q", 100), 10, 65);
   CHECK(cluster.run(65) == "-older ?urgent:preempting");
-  // `older` is protected from nobody now, `newer` still is.
+  // `older` is not protected now, `newer` still is.
   cluster.add(workload("more", "q", 50), 10, 66);
   CHECK(cluster.run(66).find("-newer") == std::string::npos);
 }

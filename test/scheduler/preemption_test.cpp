@@ -1,4 +1,4 @@
-// Whom a Workload may evict: classic preemption and fair sharing.
+// Whom a Workload can evict: classic preemption and fair sharing.
 #include "scheduler/preemption/preemption.h"
 
 #include <doctest/doctest.h>

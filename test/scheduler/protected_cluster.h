@@ -33,7 +33,7 @@ class ProtectedCluster : public Cluster {
     made.protection = protection;
     scheduler.put(std::make_shared<const PriorityClass>(made));
   }
-  // Admits and confirms what fits, and completes what is evicted; what was decided, as Cluster::told.
+  // Admits and confirms what fits, and completes what is evicted; what was decided, as `Cluster::told`.
   std::string run(int64_t seconds) {
     const std::vector<scheduler::Decision> decisions = scheduler.drain(at(seconds));
     for (const scheduler::Decision& decision : decisions) {

@@ -208,7 +208,7 @@ TEST_CASE("scheduler: what was said of who waits is void when it leaves its queu
   CHECK_FALSE(waits(cluster.scheduler.state(), "team", "one"));
   queue.stop_policy = StopPolicy::kNone;
   cluster.put(queue);
-  // It is told anew.
+  // It is reported again.
   CHECK(cluster.drain() == "?one:noFit");
   cluster.scheduler.remove_local_queue("team", "a");
   CHECK(cluster.scheduler.take_left() == std::vector<std::string>{"team/one"});

@@ -4,9 +4,9 @@
 //   has(node)     its nominal quota, and what each child lends: all that the child has, or its lending limit
 //   keeps(node)   what the node has and does not lend
 //   uses(node)    of a ClusterQueue its own usage; of a Cohort, what each child uses beyond what that child keeps
-//   may(node)     the most that it can use: what it has and its borrowing limit; a root borrows from nobody
+//   can(node)     the most that it can use: what it has and its borrowing limit; a root cannot borrow
 //
-// So much can be added to a ClusterQueue as leaves every node between it and its root within what that may use.
+// So much can be added to a ClusterQueue as leaves every node between it and its root within what that can use.
 #pragma once
 
 #include <algorithm>
@@ -75,7 +75,7 @@ class QuotaModel {
   bool within(const std::string& name, int quota) const {
     return uses(name, quota) <= may(name, quota).value_or(uses(name, quota));
   }
-  // Some node between the ClusterQueue and its root uses more than it may: a quota was lowered.
+  // Some node between the ClusterQueue and its root uses more than it can: a quota was lowered.
   bool in_debt(const std::string& queue, int quota) const {
     for (std::string at = queue; !at.empty(); at = nodes.at(at).parent) {
       if (!within(at, quota)) return true;

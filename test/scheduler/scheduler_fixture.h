@@ -103,7 +103,7 @@ class Cluster {
                                                 .last_transition = to_timestamp(at(seconds).wall)});
     put(written, cores, seconds);
   }
-  // What is told of the decisions, one word each: "+name", "-victim", "?name: outcome".
+  // The decisions, one word each: "+name", "-victim", "?name: outcome".
   static std::string told(const std::vector<scheduler::Decision>& decisions) {
     std::string text;
     const auto add = [&](const std::string& word) { text += (text.empty() ? "" : " ") + word; };

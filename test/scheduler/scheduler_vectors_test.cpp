@@ -72,7 +72,7 @@ bool has_other_head(const json& actual, const json& expected, const std::set<std
                      [&](const std::string& name) { return has(expected, name) && !has(actual, name); });
 }
 
-// Never above quota; comes to rest; whoever had others evicted has run.
+// Never above quota; writes end; each preemptor has run.
 void check_invariants(const json& line) {
   RecordedCluster harness(line["input"]);
   harness.drain_stopped_queues();

@@ -120,7 +120,7 @@ TEST_CASE("wake conditions: where evictions may help any release may") {
     if (row.running) two.run(*row.running);
     CHECK(two.wake_conditions({short_of(0, 25), short_of(1, 45)}).has_value() == row.waits);
   }
-  // What its own quota holds it may take back.
+  // What its own quota holds it can take back.
   TwoFlavors two(reclaims, true);
   two.state.ledger.add(two.lender.node, {{0, 18}, {1, 38}});
   CHECK_FALSE(two.wake_conditions({short_of(0, 9), short_of(1, 19)}));

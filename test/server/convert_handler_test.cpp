@@ -41,7 +41,7 @@ std::string review_of(json objects) {
   return review.dump();
 }
 
-// A review of one object with an annotation of so many bytes. Put together as text:
+// A review of one object with an annotation of this many bytes. Put together as text:
 // tests are compiled without optimisation, and JSON of this size would take seconds.
 std::string large_review(size_t bytes) {
   json large = queue("large");
@@ -143,7 +143,7 @@ TEST_CASE("A list of the largest size that is taken fits the buffers of the serv
   options.timeouts.request = options.timeouts.response = options.timeouts.turn = std::chrono::seconds(100);
   HttpServer server(options, f.handler.routes());
   REQUIRE(server.start().ok());
-  // Just below the limit: a buffer of twice the size would be more than all may hold.
+  // Just below the limit: a buffer of twice the size would be more than all can hold.
   constexpr size_t kBytes = kMaxConversionBytes - 4096;
   const std::string body = large_review(kBytes);
   REQUIRE(2 * body.size() > options.limits.max_buffered_bytes);

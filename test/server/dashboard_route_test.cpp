@@ -16,7 +16,7 @@ using nlohmann::json;
 constexpr std::array<EmbeddedFile, 2> kFiles = {
     {{"page/index.html", "<!doctype html>"}, {"page/dist/app.js", "'use strict'"}}};
 
-// The token "dev" may read team-a; "stranger" is known and may nothing.
+// The token "dev" can read team-a; "stranger" is known and has no rights.
 class DashboardServer {
  public:
   int asked = 0;
@@ -126,7 +126,7 @@ TEST_CASE("served dashboard: what a page of another origin sends through the pro
   }
   CHECK(server.asked == 0);
   CHECK(server.get(kList, kDev + "Sec-Fetch-Site: same-origin\r\n").status == 200);
-  // A link on another site may open the page itself.
+  // A link on another site can open the page itself.
   CHECK(server.get("/dashboard/", "Sec-Fetch-Site: cross-site\r\n").status == 200);
 }
 

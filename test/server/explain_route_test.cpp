@@ -24,8 +24,8 @@ ExplainReply waiting() {
   return made;
 }
 
-// The tokens "admin" (may everything), "dev" (of team-a), "stranger" (known, may nothing),
-// "down" (nobody can say).
+// The tokens "admin" (all rights), "dev" (of team-a), "stranger" (known, no rights), "down" (no
+// answer).
 class ExplainServer {
  public:
   std::vector<ObjectKey> asked;

@@ -245,7 +245,7 @@ TEST_CASE("Without a certificate connections are closed and reported") {
 }
 
 TEST_CASE("A peer that is slow in any phase is given up at the deadline of that phase") {
-  // Only the phase in question is short: on a busy machine the others may take their time.
+  // Only the phase in question is short: on a busy machine the others can take their time.
   const auto server_with = [](Duration HttpTimeouts::*phase) {
     return std::make_unique<TestServer>(Wire::kTls,
                                         [phase](HttpServerOptions& options) { options.timeouts.*phase = 100ms; });
@@ -325,7 +325,7 @@ TEST_CASE("Beyond the limit a request that no worker has come to read is not giv
   CHECK(waiting.receive()->status == 200);
   CHECK(last.receive()->status == 200);
   CHECK(held.receive()->status == 200);
-  // Those that have been answered may go now: none of them is in the middle of anything.
+  // Those that have been answered can go now: none of them is in the middle of anything.
   CHECK(beyond.receive()->status == 200);
 }
 

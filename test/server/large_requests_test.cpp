@@ -152,7 +152,7 @@ TEST_CASE("What a large answer takes is given back only when its peer has read i
   TestClient small(server.port(), Wire::kPlain);
   CHECK(small.exchange(get("/small"))->body == "small");
   CHECK(served == 1);
-  // The first peer is given up at its deadline, and makes way.
+  // The first peer is disconnected at its deadline, and makes room.
   next.wait_up_to(std::chrono::seconds(60));
   const auto answer = next.receive();
   REQUIRE(answer);

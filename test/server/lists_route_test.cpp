@@ -66,11 +66,11 @@ std::shared_ptr<const explain::QueueSnapshot> snapshot(bool records = true) {
   return std::make_shared<const explain::QueueSnapshot>(std::move(listed));
 }
 
-// The tokens "admin" (may everything), "dev" (of team-a), "stranger" (known, may nothing), "down" (nobody can say).
+// The tokens "admin" (all rights), "dev" (of team-a), "stranger" (known, no rights), "down" (no answer).
 class Lists {
  public:
   std::vector<std::string> reviewed;
-  std::set<std::string> refused_types;  // plurals that nobody can list
+  std::set<std::string> refused_types;  // plurals that no user can list
   std::shared_ptr<const explain::QueueSnapshot> shown = snapshot();
 
   HttpResponse get(const std::string& path, const std::string& query = "", const std::string& token = "admin") {

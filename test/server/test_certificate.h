@@ -76,7 +76,7 @@ class TestAuthority {
     REQUIRE(X509_sign(certificate_.get(), key_.get(), EVP_sha256()) > 0);
   }
   std::string pem() const { return to_pem(certificate_.get(), key_.get()).chain_pem; }
-  // `usage`: "clientAuth" or "serverAuth". `dns` may be empty.
+  // `usage`: "clientAuth" or "serverAuth". `dns` can be empty.
   TestCertificate issue(const std::string& name, const std::string& usage = "clientAuth",
                         const std::string& dns = "") const {
     const TestKey key(EVP_EC_gen("P-256"), EVP_PKEY_free);

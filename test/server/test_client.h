@@ -72,7 +72,7 @@ class TestClient {
   TestClient(const TestClient&) = delete;
   TestClient& operator=(const TestClient&) = delete;
 
-  // Calls may take so long: for answers that need much computing, on a machine that is busy.
+  // Calls can take so long: for answers that need much computing, on a machine that is busy.
   void wait_up_to(std::chrono::seconds limit) {
     const timeval time{limit.count(), 0};
     ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time);

@@ -1,4 +1,4 @@
-// Peers that keep TLS busy without a request: neither may hold a worker.
+// Peers that keep TLS busy without a request: neither can hold a worker.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -24,7 +24,7 @@ int flood(TestClient& client, const std::function<bool()>& enough) {
   return sent;
 }
 
-// The longest of many reviews, one after the other, on a connection of its own.
+// The longest of many reviews, one after the other, on a separate connection.
 Duration slowest_review(TestClient& client, int reviews) {
   Duration slowest{};
   for (int i = 0; i < reviews; ++i) {

@@ -34,7 +34,7 @@ const std::string kGroup = "/apis/visibility.kueue.x-k8s.io";
 const std::string kQueue = kGroup + "/v1beta2/clusterqueues/cq/pendingworkloads";
 const std::string kAlice = "X-Remote-User: alice\r\nX-Remote-Group: team-a\r\nX-Remote-Extra-Scopes: all\r\n";
 
-// The listener itself, with the users "alice" (of team-a), "admin" (may everything), "bob" (may nothing) and "down"
+// The listener itself, with the users "alice" (of team-a), "admin" (all rights), "bob" (no rights) and "down"
 // (the API server does not answer).
 class AggregatedServer {
  public:
@@ -196,7 +196,7 @@ TEST_CASE("Aggregated: who lacks the right is refused, and who cannot be asked a
       server.ask(kGroup + "/v1beta2/namespaces/team-b/localqueues/lq/pendingworkloads", "X-Remote-User: bob\r\n"), 403,
       "Forbidden", "in namespace \"team-b\"");
   check_status(server.ask(kQueue, "X-Remote-User: down\r\n"), 503, "ServiceUnavailable");
-  // Whether a queue is there is told only to those who may know.
+  // Whether a queue is there is shown only to permitted users.
   check_status(server.ask(kGroup + "/v1beta2/clusterqueues/none/pendingworkloads", "X-Remote-User: bob\r\n"), 403,
                "Forbidden");
   check_status(server.ask(kGroup + "/v1beta2/clusterqueues/none/pendingworkloads"), 404, "NotFound",

@@ -52,7 +52,7 @@ int fewest_running(World& world, Duration time) {
 
 TEST_CASE("simulation: a kind that is not served for a while stops nothing") {
   for (const WatchedKind& kind : watched_kinds()) {
-    // Nobody watches it here.
+    // No watch of it is here.
     if (!kind.framework.empty() && !kind.optional) continue;
     for (const Duration absence : {Duration(2s), Duration(90s)}) {
       const std::string plural(kind.type->plural);

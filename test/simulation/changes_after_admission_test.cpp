@@ -1,5 +1,5 @@
 // What is changed after an admission takes effect: priorities, classes of them, how long a job
-// may run, and what a Workload that comes back says.
+// can run, and what a Workload that comes back says.
 #include <doctest/doctest.h>
 
 #include "api/codec/json.h"
@@ -240,7 +240,7 @@ TEST_CASE("changes after admission: a Workload that comes back says why it waits
     world.run_for(10s);
   }
   world.run_for(1min);
-  // New ones of a shape that was looked at write nothing, as in Kueue.
+  // New ones of a shape that was evaluated write nothing, as in Kueue.
   CHECK(
       condition_of(workload_of(world, "first"), "QuotaReserved").starts_with("False WaitingForQuota: couldn't assign"));
   CHECK(condition_of(workload_of(world, "third"), "QuotaReserved").empty());

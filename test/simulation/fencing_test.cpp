@@ -1,6 +1,6 @@
 // Writes that the API server carries out long after they were sent, and after whoever sent them
-// has lost its lease. They find another version, or come before the next leader does: the API
-// server is told to give up when the term of the sender ends, 5 s before the lease does.
+// has lost its lease. They find another version, or come before the next leader does: the request tells the API server
+// to stop when the term of the sender ends, 5 s before the lease does.
 #include <doctest/doctest.h>
 
 #include "test/simulation/gangs.h"

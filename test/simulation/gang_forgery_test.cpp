@@ -63,7 +63,7 @@ TEST_CASE("gang life: a pod that a user makes opens no barrier in any namespace"
     CHECK_FALSE(answer.done());
     CHECK(contains(answer.message, "only the Job controller makes those"));
 
-    // Somebody has switched the webhook off.
+    // A user has switched the webhook off.
     require_done(world.api_server().create(pod, kPastTheWebhook));
     let_it_pass(world, ns);
     world.run_for(2min);
@@ -87,7 +87,7 @@ TEST_CASE("gang life: a resume that no webhook has seen waits all the same") {
   world.run_for(5s);
   world.nodes().hold("train-workers-1-1-");
 
-  // JobSet's CRD was installed anew: the field is lost, and the webhook is not asked.
+  // JobSet's CRD was reinstalled: the field is lost, and the webhook is not asked.
   const auto epoch_of_template = [&] {
     const json train = world.get(kTrain);
     return train["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["metadata"]["annotations"]

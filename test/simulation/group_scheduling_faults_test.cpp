@@ -1,5 +1,5 @@
-// Start as a group when things go wrong, whole lives: ConfigMaps that somebody else made or
-// deleted, muster killed or away, storms of faults. The rest is group_scheduling_test.cpp.
+// Start as a group when things go wrong, whole lives: ConfigMaps that another user made or deleted, muster killed or
+// away, storms of faults. The rest is group_scheduling_test.cpp.
 #include <doctest/doctest.h>
 
 #include "test/simulation/gangs.h"

@@ -14,7 +14,7 @@ inline nlohmann::json pod_template() {
             {"containers", nlohmann::json::array({{{"name", "main"}, {"image", "registry.example/train"}}})}}}};
 }
 
-// An indexed Job of so many pods, all at once.
+// An indexed Job of this many pods, all at once.
 inline nlohmann::json job_of(int pods, const std::string& name = "train") {
   return {{"apiVersion", "batch/v1"},
           {"kind", "Job"},

@@ -1,4 +1,4 @@
-// What of a Job may change when, by the simulated API server.
+// What of a Job can change when, by the simulated API server.
 #include <doctest/doctest.h>
 
 #include "api/codec/json.h"

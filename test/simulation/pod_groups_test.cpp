@@ -53,7 +53,7 @@ ObjectKey pod_key(const std::string& name) {
   return {&kPods, "default", name};
 }
 
-// Pods that hold a node or may get one.
+// Pods that hold a node or can get one.
 int running(const World& world) {
   int count = 0;
   for (const json& pod : world.list(kPods)) {

@@ -59,7 +59,7 @@ TEST_CASE("pods ready: a late Workload comes back on the flavor that is free beh
       world.nodes().hold("job1-");
       require_done(world.create(queued_job(1, "job1")));
       REQUIRE(world.run_until([&] { return flavor_of(world, "job1") == "second"; }, 10s));
-      // So that nobody else tries the second one meanwhile.
+      // So that no other Workload tries the second flavor during that time.
       require_done(world.patch({&kClusterQueues, "", "cluster"}, {{"spec", two_flavors("0")[2]["spec"]}}));
       world.run_for(2s);
       require_done(world.create(queued_job(1, "job2")));

@@ -1,5 +1,5 @@
 // Protection from early preemption in virtual time: who started recently is no victim, and every preemptor is
-// served once protection ends, whatever happens meanwhile.
+// served once protection ends, whatever happens until then.
 #include <doctest/doctest.h>
 
 #include "api/codec/json.h"
@@ -21,7 +21,7 @@ namespace {
 
 constexpr Duration kProtection = 120s;
 
-// Two teams of so many cpus that protect their Workloads from their own and from each other.
+// Two teams of this many cpus that protect their Workloads from their own and from each other.
 std::vector<json> protecting_teams(int cpus) {
   std::vector<json> objects = two_teams(cpus);
   for (json& object : objects) {

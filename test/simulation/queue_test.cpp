@@ -71,7 +71,7 @@ TEST_CASE("queue: a Job costs few writes and an admission one status write") {
   submit(world);
   REQUIRE(all_complete_within_quota(world, 30min));
   REQUIRE(world.settle());
-  // The start; one meets what the Job controller has written meanwhile, and is sent again.
+  // The start; one meets what the Job controller has written since, and is sent again.
   CHECK(world.writes(kJobs).patch - world.writes(kJobs).conflicts == kCount);
   CHECK(world.writes(kJobs).conflicts <= 1);
   CHECK(world.writes(kWorkloads).create == kCount);

@@ -11,7 +11,7 @@
 
 namespace muster::test {
 
-// A flavor, a ClusterQueue of so many cpus, and the LocalQueue `team` before it.
+// A flavor, a ClusterQueue of this many cpus, and the LocalQueue `team` before it.
 inline std::vector<nlohmann::json> queues(int cpus) {
   using nlohmann::json;
   const json quota = {{"name", "cpu"}, {"nominalQuota", std::to_string(cpus)}};
@@ -29,7 +29,7 @@ inline std::vector<nlohmann::json> queues(int cpus) {
        {"spec", {{"clusterQueue", "cluster"}}}}};
 }
 
-// Two teams in one cohort, each with a ClusterQueue of so many cpus and a LocalQueue of its
+// Two teams in one cohort, each with a ClusterQueue of this many cpus and a LocalQueue of its
 // name, that take back what they lent and preempt by priority; and the classes `low` and
 // `high`.
 inline std::vector<nlohmann::json> two_teams(int cpus) {
@@ -53,7 +53,7 @@ inline std::vector<nlohmann::json> two_teams(int cpus) {
   return objects;
 }
 
-// A Job of so many pods that ask for a cpu each, in the queue `team`.
+// A Job of this many pods that ask for a cpu each, in the queue `team`.
 inline nlohmann::json queued_job(int pods, const std::string& name) {
   nlohmann::json job = job_of(pods, name);
   job["metadata"]["labels"] = {{kQueueNameLabel, "team"}};

@@ -27,7 +27,7 @@ struct RecordedRun {
 
 class RunRecorder final : public engine::LoopObserver {
  public:
-  // `snapshot_at`: after so many batches a second file begins; 0: never. `runs` must outlive it.
+  // `snapshot_at`: after this many batches a second file begins; 0: never. `runs` must outlive it.
   RunRecorder(engine::EngineSettings settings, std::vector<std::shared_ptr<RecordedRun>>& runs, uint64_t snapshot_at)
       : settings_(std::move(settings)), runs_(runs), snapshot_at_(snapshot_at) {}
 

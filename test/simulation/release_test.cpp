@@ -137,7 +137,7 @@ TEST_CASE("release: a Job that its JobSet has lost keeps the quota, and is suspe
   const ObjectKey part = job_key("train-w-0");
   const json without = {{"metadata", {{"ownerReferences", nullptr}}}};
   CHECK(cluster.world.patch(part, without).outcome == reconcilers::WriteOutcome::kRefused);
-  // While the webhooks are away nobody refuses it; an admitter is not refused either.
+  // While the webhooks are away it is not refused; an admitter is not refused either.
   require_done(cluster.world.api_server().patch(part, without, {.user = "system:serviceaccount:muster-system:muster"}));
   cluster.world.run_for(10s);
   require_done(cluster.world.create(long_job(2, "high", "high")));

@@ -1,4 +1,4 @@
-// What the engine of a simulated muster was told, written down without what is private, and decided over once more.
+// What the engine of a simulated muster received, written down without what is private, and decided over once more.
 #include <doctest/doctest.h>
 
 #include <cstdlib>
@@ -68,7 +68,7 @@ TEST_CASE("replay: a recording of three hundred Workloads with faults decides th
     INFO(world.report());
     REQUIRE(world.settle());
   }
-  // Each start of a process is a recording of its own.
+  // Each start of a process is a separate recording.
   CHECK(recorded.runs().size() > 4);
   recording::ReplayCount all;
   for (const auto& run : recorded.runs()) {

@@ -1,4 +1,4 @@
-// JobSets whose replicated jobs start one after another: what may not start yet is not late.
+// JobSets whose replicated jobs start one after another: what cannot start yet is not late.
 #include "test/simulation/flavors/world.h"
 #include "test/simulation/pods_ready_world.h"
 
@@ -42,7 +42,7 @@ TEST_CASE("stages: a JobSet is not evicted while its first part runs, longer tha
   require_done(world.create(staged()));
   INFO(world.report());
   REQUIRE(world.run_until([&] { return condition_of(world, "set", "PodsReady") == "True StartedInPart"; }, 2min));
-  // A waiting part blocks nobody.
+  // A waiting part blocks no other part.
   require_done(world.create(queued_job(1, "job0")));
   CHECK_FALSE(world.run_until([&] { return !history->evicted.empty(); }, 9min));
   CHECK(world.run_until([&] { return condition_of(world, "set", "PodsReady") == "False WaitForNextPart"; }, 3min));

@@ -75,7 +75,7 @@ TEST_CASE("waiter: it holds its pod until its token is listed") {
     const MonotonicTime decided = cluster.timeline.time();
     cluster.run_until([&] { return waiters_in(cluster, WaiterState::kWaiting) == 0; }, minutes(3));
     CHECK(waiters_in(cluster, row.state) == 1);
-    // Nobody nudged: it took until the kubelet looked by itself.
+    // Without a nudge: it took until the kubelet looked by itself.
     if (row.state != WaiterState::kWaiting) CHECK(cluster.timeline.time() - decided <= seconds(92));
     CHECK(cluster.running() == 0);
     if (row.state != WaiterState::kPassed) continue;

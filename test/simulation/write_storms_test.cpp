@@ -1,4 +1,4 @@
-// Queues that stop admitting while Workloads wait: each of those is told once, and then
+// Queues that stop admitting while Workloads wait: each of those gets one message, and then
 // nothing is written until something happens.
 #include <doctest/doctest.h>
 
@@ -42,7 +42,7 @@ void fill(World& world, int waiting, int shapes) {
   world.run_for(2min);
 }
 
-// A way to stop a queue, and what then stands in QuotaReserved=False.
+// A way to stop a queue, and what QuotaReserved=False then says.
 struct Way {
   const char* name;
   const char* reason;
@@ -139,7 +139,7 @@ TEST_CASE("write storms: whatever stops a queue is told once to each Workload th
       const int before = world.writes(kWorkloads).patch_status;
       require_done(way.stop(world));
       world.run_for(1min);
-      // Those that had quota are told of their own: drained, or that it is gone.
+      // Those that had quota get another message: drained, or that it is gone.
       // One that is deleted stops first and goes later, which are two things to tell.
       const int times = std::string(way.name) == "a ClusterQueue that is gone" ? 2 : 1;
       CHECK(world.writes(kWorkloads).patch_status - before <= times * kWaiting + 4);
@@ -152,7 +152,7 @@ TEST_CASE("write storms: whatever stops a queue is told once to each Workload th
       if (way.go_on) {
         require_done(way.go_on(world));
         world.run_for(1min);
-        // What was drained may run again, which is told, too.
+        // What was drained can run again, which is reported, too.
         CHECK(world.writes(kWorkloads).patch_status - told <= kWaiting + 8);
         CHECK(with_word(world, "False WaitingForQuota") + with_word(world, "False ExceedsMaxQuota") >= kWaiting);
       }
@@ -180,7 +180,7 @@ TEST_CASE("write storms: the numbers of writes with many Workloads that wait") {
     const int writes = world.writes(kWorkloads).patch_status - before;
     std::printf("figure stops: %s: %d Workloads wait, %d status writes\n", name.c_str(), waiting, writes);
     CHECK(writes >= waiting);
-    // And what the one that runs is told.
+    // And the message of the one that runs.
     CHECK(writes <= waiting + 3);
     CHECK(with_word(world, std::string("False ") + way.reason) >= waiting);
     const int told = world.writes().all();

@@ -112,7 +112,7 @@ TEST_CASE("every replica knows who keeps others out and the one that has waited 
   driver.remove(early, state, cluster.now());
   CHECK(to_text(*driver.blocked_by(cluster.now())) == "workloads/team-a/late");
 
-  // One that waits for checks does so for its time, whatever somebody does to the wall clock.
+  // One that waits for checks does so for its time, whatever happens to the wall clock.
   const TypedObject reserved = workload("reserved", cluster.reserved_status(minutes(2)));
   for (const Duration jump : {Duration(minutes(60)), Duration(minutes(-60))}) {
     const auto after = [&](Duration passed) {
@@ -140,7 +140,7 @@ TEST_CASE("admission blocks: the first that has not ended blocks, and by name wh
   blocks.put("team/ends", {now.wall - seconds(20), now.wall + seconds(5)}, now);
   CHECK(blocks.first(now.monotonic) == "team/ends");
   CHECK(blocks.first(now.monotonic + seconds(5)) == "team/a");
-  // The same block does not begin anew, another one does.
+  // The same block does not begin again, another one does.
   const Now later{now.wall + seconds(6), now.monotonic + seconds(6)};
   blocks.put("team/ends", {now.wall - seconds(20), now.wall + seconds(5)}, later);
   CHECK(blocks.first(later.monotonic) == "team/a");

@@ -92,7 +92,7 @@ TEST_CASE("cluster state: the late answer to a write does not bring back what th
   CHECK(state.remove_watched(job("a", 9)));
   CHECK_FALSE(state.put(job("a", 7)));
   CHECK(state.job("team-a", "a") == nullptr);
-  // Made anew after the removal: the answer is ahead of the watch.
+  // Made again after the removal: the answer is ahead of the watch.
   CHECK(state.put(job("a", 12)));
   CHECK(state.job("team-a", "a") != nullptr);
 }

@@ -228,7 +228,7 @@ TEST_CASE("scheduler driver: a refusal is dropped when the queue of its Workload
   cluster.put(kLocalQueues, "lq", {{"spec", {{"clusterQueue", "cq"}, {"stopPolicy", "Hold"}}}});
   cluster.decide();
   CHECK(cluster.decision<Inadmissible>("big") == nullptr);
-  // The queue has spoken meanwhile; when it goes on, the scheduler does again.
+  // The queue has spoken since; when it goes on, the scheduler does again.
   const json said = {{"type", "QuotaReserved"}, {"status", "False"}, {"reason", "Suspended"}, {"message", "m"}};
   cluster.patch_workload("big", {{"status", {{"conditions", {said}}}}});
   cluster.put(kLocalQueues, "lq", {{"spec", {{"clusterQueue", "cq"}}}});

@@ -47,7 +47,7 @@ class Masked {
   std::string bytes_;
 };
 
-// How often the middle of `secret` is in memory that this process may write to, freed or not.
+// How often the middle of `secret` is in memory that this process can write to, freed or not.
 // It is read in place: a copy of the memory would be found the next time.
 NOT_SANITIZED inline size_t copies_in_memory(const Masked& secret) {
   constexpr size_t kMargin = 32;

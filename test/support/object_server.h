@@ -71,7 +71,7 @@ class ObjectServer {
   virtual void shown(const ResourceType&, const json& object) = 0;
   virtual void gone(const ResourceType&, const json& last) = 0;
 
-  // muster's patches of this kind may come without a version, unless they replace a list. Null: no kind's.
+  // muster's patches of this kind can come without a version, unless they replace a list. Null: no kind's.
   const ResourceType* patched_unversioned = nullptr;
 
  private:

@@ -51,7 +51,7 @@ TEST_CASE("the barrier's names are muster's") {
     INFO(row.name);
     CHECK(complaints("group_scheduling_reserved_names", gang_job(row.pod_spec)) == row.complaints);
     CHECK(complaints("group_scheduling_reserved_names", gang_job(row.pod_spec), gang_job("{}")) == row.complaints);
-    // What was there before may stay.
+    // What was there before can stay.
     CHECK(complaints("group_scheduling_reserved_names", gang_job(row.pod_spec), gang_job(row.pod_spec)).empty());
   }
 }

@@ -4,7 +4,7 @@
 //
 // These differences are applied, each by a rule:
 //  - the recording went through the CRD and typed Go structs: unknown fields are gone,
-//    and fields that nobody wrote appear as empty objects, empty strings, or with the
+//    and unwritten fields appear as empty objects, empty strings, or with the
 //    schema's default (normalised below; UPDATEs get the schema's defaults first);
 //  - where the hook failed with a bare error, recorded as an InternalError of no field,
 //    muster says the same of the field that is wrong;

@@ -1,5 +1,5 @@
 // Rules see objects before the API server's schema does (CRDs are validated after
-// mutation), so no shape of JSON may break them.
+// mutation), so no shape of JSON can break them.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>

@@ -21,9 +21,9 @@ void check_kept_in_sight(const json& input) {
   CHECK_FALSE(validate({request_of(input), view, settings}).is_allowed());
 }
 
-// muster's pods have no finalizer. Owners that nobody knows, and namespaces whose names are all that is asked about,
+// muster's pods have no finalizer. Unknown owners, and namespaces whose names are all that is asked about,
 // are no reason to refuse a pod: it is gated, so it does no harm. One with a parent that suspends it gets the label by
-// which muster watches pods at once, and not by a reconciler later. That label stays as long as a pod may run.
+// which muster watches pods at once, and not by a reconciler later. That label stays as long as a pod can run.
 void check_pod_line(const json& input, json output) {
   const std::string refused = output.value("mutatingError", "");
   if (refused.starts_with("namespaces ") || refused.starts_with("replicasets.apps ")) {
@@ -66,7 +66,7 @@ void check_pod_line(const json& input, json output) {
   if (output.contains("object")) request.object = output["object"];
   const AdmissionResponse response = validate({request, view, settings});
   std::vector<std::string> about_owner = response.warnings();
-  // muster's suspend guard has something to say of its own.
+  // muster's suspend guard has an error in addition.
   std::erase_if(about_owner, [](const std::string& warning) { return !warning.starts_with("pod owner"); });
   CHECK((about_owner == output.value("warnings", std::vector<std::string>())));
 }

@@ -73,7 +73,7 @@ RuleSettings settings_of(const json& input) {
   return settings;
 }
 
-// muster's errors, told apart by where Kueue has the same rule.
+// muster's errors, distinguished by where Kueue has the same rule.
 struct Found {
   FieldErrors hook, schema, unsupported;
 };
@@ -93,7 +93,7 @@ Found errors_of(const Review& review) {
   return found;
 }
 
-// Kueue's rule may fail in itself where a field is missing: "no such key: x evaluating rule: <detail>".
+// Kueue's rule can fail in itself where a field is missing: "no such key: x evaluating rule: <detail>".
 bool says(const json& recorded, const FieldError& error) {
   std::string detail = recorded.value("detail", "");
   // Since 0.20 it can be 0.

@@ -13,7 +13,7 @@
 
 namespace muster::test {
 
-// Long messages are recorded by their two ends; for an address any number may stand.
+// Long messages are recorded by their two ends; for an address any number can stand.
 inline bool same_text(const std::string& ours, const nlohmann::json& recorded) {
   if (!recorded.contains("message")) {
     return ours.size() > 400 && ours.starts_with(recorded.at("messageStart").get<std::string>()) &&

@@ -3,7 +3,7 @@
 //
 // These differences are applied to the recording, each by a rule:
 //  - the recording went through typed Go structs, which print empty objects, nulls
-//    and zeros for fields that nobody wrote (normalised below);
+//    and zeros for unwritten fields (normalised below);
 //  - muster gives the default priority class to queued jobs only;
 //  - muster adds no scheduling gate to elastic Jobs, since it has no slices that would remove it;
 //  - muster refuses jobs that other clusters are to run (multikueue_unsupported);
@@ -38,7 +38,7 @@ inline bool is_empty_artefact(const json& value) {
   return value.is_null() || (value.is_object() && value.empty());
 }
 
-// Without what a Go struct prints although nobody wrote it.
+// Without what a Go struct prints of unwritten fields.
 inline json normalised(const json& value) {
   if (value.is_array()) {
     json copy = json::array();
@@ -95,7 +95,7 @@ inline RuleSettings settings_of(const json& input) {
       {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kube-system", "kueue-system"]}]})");
   const json& config = input.at("config");
   RuleSettings settings;
-  // A set has the integrations of its own kinds enabled.
+  // A set has the integrations of its kinds enabled.
   const std::string kind(string_at(input, {"object", "kind"}));
   if (kind != "Job" && kind != "JobSet") {
     for (const jobs::JobKind* known : jobs::job_kinds()) settings.frameworks.emplace(known->framework);

@@ -62,8 +62,8 @@ std::string content_of(const fs::path& file) {
   return text.str();
 }
 
-// A directory that is filled as the kubelet fills a ConfigMap volume: versions in
-// directories of their own, behind a link that is swapped.
+// A directory that is filled as the kubelet fills a ConfigMap volume: versions in separate directories, behind a link
+// that is swapped.
 class Volume {
  public:
   Volume() {

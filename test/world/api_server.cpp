@@ -49,7 +49,7 @@ bool has_finalizers(const json& object) {
   return !array_at(object, {"metadata", "finalizers"}).empty();
 }
 
-// Deleted in every respect: nobody asked to be waited for any longer.
+// Deleted in every respect: no finalizer and no grace period is left.
 bool is_spent(const json& object) {
   return is_deleting(object) && !has_finalizers(object) &&
          int_at(object, {"metadata", "deletionGracePeriodSeconds"}).value_or(0) == 0;
@@ -341,7 +341,7 @@ void ApiServer::empty_namespace(const std::string& name) {
 }
 
 Answer ApiServer::commit(const ResourceType& type, json object, const ObjectPtr& before) {
-  // One write may be the last thing that was waited for.
+  // One write can be the last thing that was waited for.
   if (before != nullptr && is_spent(object)) {
     storage_.erase(type, std::move(object));
     return {reconcilers::WriteOutcome::kDone, nullptr, ""};

@@ -5,7 +5,7 @@
 // generateName, conflicts, optimistic locking by metadata.resourceVersion and
 // metadata.uid in a patch, the status subresource, namespaces, finalizers, graceful
 // deletion of pods, dry-run, and the rules of batch/v1 that matter here (what of a Job
-// may change when). What follows from a deletion is the garbage collector's
+// can change when). What follows from a deletion is the garbage collector's
 // (test/world/garbage_collector.h).
 //
 // The objects themselves are in an ObjectStorage (test/world/object_storage.h). One thread.
@@ -74,7 +74,7 @@ struct Deletion {
 struct ApiServerOptions {
   uint64_t seed = 1;
   // Kubernetes 1.36: the template's scheduling directives of a Job that is Suspended and
-  // has no active pod may change although it has started before. Off: only while
+  // has no active pod can change although it has started before. Off: only while
   // status.startTime is null.
   bool resumed_jobs_may_change = true;
   // Off: objects and changes are not validated, as by the fake clients that recorded behaviour comes from.
@@ -92,8 +92,8 @@ class ApiServer {
 
   // The kind is the manifest's own; the namespace is metadata.namespace.
   Answer create(nlohmann::json object, const Request& request = {});
-  // A JSON merge patch of the object without its status; one that changes nothing makes
-  // no new version, and nobody is told.
+  // A JSON merge patch of the object without its status; one that changes nothing makes no new version and no
+  // event.
   Answer patch(const ObjectKey& key, const nlohmann::json& patch, const Request& request = {});
   // The same of its status alone. kRefused for a kind that has none.
   Answer patch_status(const ObjectKey& key, const nlohmann::json& patch, const Request& request = {});
@@ -106,7 +106,7 @@ class ApiServer {
   // By namespace and name.
   std::vector<ObjectPtr> list(const ResourceType& type, const Selection& selection = {}) const;
   uint64_t version() const { return storage_.version(); }
-  // What a watch that has seen `version` must be told next; removed is set where an object
+  // What a watch that has seen `version` must get next; removed is set where an object
   // no longer matches the selection, before is null where it does so for the first time.
   // nullopt: 410 Gone, so much has happened since; list again.
   std::optional<std::vector<Change>> changes_since(const ResourceType& type, const Selection& selection,

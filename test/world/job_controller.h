@@ -1,7 +1,7 @@
 // Kubernetes' Job controller, as far as gangs meet it: pods for Jobs that run, indexed or
 // not, replaced with backoff; counts and conditions in the status; suspend and resume; the
-// ends by completions, backoffLimit, activeDeadlineSeconds, or a FailureTarget that somebody
-// else has set. It sees objects as they are, but acts a moment later.
+// ends by completions, backoffLimit, activeDeadlineSeconds, or a FailureTarget that another client has set. It sees
+// objects as they are, but acts a moment later.
 //
 // Left out: pod failure and success policies, backoffLimitPerIndex, TTL.
 // Source: kube-controller-manager pkg/controller/job (1.36).

@@ -5,7 +5,7 @@
 // what it held at the pod's last sync. A pod is synced when it starts, when one of its
 // containers starts or ends, when its labels or annotations change, and otherwise 60 to 90 s
 // after the last time; and then it gets what the kubelet's own watch of the ConfigMap has
-// brought by then, which may be older than what the API server has. So a nudge can lose
+// brought by then, which can be older than what the API server has. So a nudge can lose
 // the race against the change that it announces.
 //
 // Main containers run as long as Fate says. Source: kubelet 1.36 pkg/kubelet

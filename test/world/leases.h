@@ -1,5 +1,5 @@
 // Which replica of muster leads: the lease of leader election, 15 s long, renewed every
-// 2 s, given up by whoever could not renew it for 10 s. The Lease object itself is left
+// 2 s, released by a holder that could not renew it for 10 s. The Lease object itself is left
 // out; a holder that was killed keeps the lease until it has run out.
 #pragma once
 
@@ -30,15 +30,15 @@ class Leases {
 
   // Replicas are numbered from 0 in this order.
   void add(Candidate candidate);
-  // The holder gives the lease up now, and this replica takes it as soon as it can; -1: nobody
-  // does. Afterwards all goes on by the rules, but for nobody, which stays so.
+  // The holder gives the lease up now, and this replica takes it as soon as it can; -1: no replica does. Afterwards all
+  // goes on by the rules, but for -1, which stays so.
   void elect(int replica);
   // The holder gives the lease up in good order; any other replica can take it.
   void release(int replica);
   // Until when a replica leads, as far as it knows: the renew deadline, counted from its last renewal. nullopt:
   // it does not lead.
   std::optional<MonotonicTime> leads_until(int replica) const;
-  // Who leads; -1: nobody. A replica that is down has lost leadership, whatever the lease says.
+  // Who leads; -1: no replica. A replica that is down has lost leadership, whatever the lease says.
   int holder() const;
 
  private:
@@ -50,9 +50,9 @@ class Leases {
   std::vector<Candidate> candidates_;
   int holder_ = -1;
   uint64_t incarnation_ = 0;  // of the holder
-  bool leading_ = false;      // the holder has not given up
+  bool leading_ = false;      // the holder has not released it
   MonotonicTime renewed_{};
-  int favourite_ = -2;  // -2: anybody; -1: nobody
+  int favourite_ = -2;  // -2: any replica; -1: none
 };
 
 }  // namespace muster::world

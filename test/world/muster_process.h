@@ -96,7 +96,7 @@ class MusterProcess {
   void hide(const ResourceType& type, bool hidden);
   // nullptr: every watch.
   void lose_watches(const ResourceType* type);
-  // The watches of a kind break, and none can be opened until it is mended. Lists and writes go on.
+  // The watches of a kind break, and none can be opened until it is repaired. Lists and writes go on.
   void break_watch(const ResourceType& type, bool broken);
   // Whether it stands for election. What stays behind for long does not, as runtime/leadership.cpp.
   bool takes_part() const { return running() && candidacy_.takes_part(); }
@@ -111,7 +111,7 @@ class MusterProcess {
     Selection selection;
     uint64_t seen = 0;  // resume after this; 0: list first
     bool connected = false;
-    int absences = 0;  // that discovery has told in a row
+    int absences = 0;  // that discovery has reported in a row
     uint64_t session = 0;
     MonotonicTime last_delivery{};
     struct Proof {

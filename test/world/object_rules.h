@@ -1,5 +1,5 @@
 // What an API server does per kind when an object is created or changed: defaults,
-// generated parts, and what may no longer change. Pure; used by test/world/api_server.h.
+// generated parts, and what can no longer change. Pure; used by test/world/api_server.h.
 //
 // Source: kube-apiserver pkg/registry/batch/job/strategy.go and pkg/apis/batch/validation
 // (1.36); core/v1 and batch/v1 defaults.

@@ -76,7 +76,7 @@ std::vector<WantedPod> pods_of_appwrapper(const json& job) {
   return pods;
 }
 
-// The operator makes the pods of fields of its own.
+// The operator makes the pods from separate fields.
 std::vector<WantedPod> pods_of_spark(const json& job) {
   const auto pod_of = [&](std::string name, const json& role, bool ends_job) {
     const json container = {{"name", "spark"},

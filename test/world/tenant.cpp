@@ -83,7 +83,7 @@ json HostileTenant::a_refused_jobset(const std::string& name) {
   return jobset;
 }
 
-// Of existing objects, or invented; of its own group and kind, or of another one.
+// Of existing objects, or invented; of the same group and kind, or of another one.
 json HostileTenant::an_owner() {
   static const std::vector<std::pair<std::string, std::string>> kKinds = {
       {"batch/v1", "Job"},          {std::string(kJobSets.api_version), "JobSet"},

@@ -8,7 +8,7 @@
 //   ends         deletion and re-creation under one name, finalizers, orphans, long graces, pods on dead nodes
 //   parts        of JobSets, before and after; pods and ConfigMaps by hand; a set whose pods all claim to be one group
 //
-// What muster cannot prevent is left out: a user who may change pods takes the labels off a running one, and its Job
+// What muster cannot prevent is left out: a user who can change pods takes the labels off a running one, and its Job
 // makes another (docs/threat-model.md).
 #pragma once
 

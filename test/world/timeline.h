@@ -21,7 +21,7 @@ inline Duration scaled(Duration duration, double by) {
   return Duration(static_cast<int64_t>(static_cast<double>(duration.count()) * by));
 }
 
-// A source of chance of its own for each part of the world, so that one part's draws do
+// A separate source of chance for each part of the world, so that one part's draws do
 // not shift another's.
 class Chance {
  public:

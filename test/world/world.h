@@ -53,7 +53,7 @@ namespace muster::world {
 struct WorldOptions {
   uint64_t seed = 1;
   int replicas = 1;
-  // muster is the JobSet controller; otherwise nobody is, and tests play its part.
+  // muster is the JobSet controller; otherwise no controller is there, and tests play its part.
   bool native_jobsets = true;
   // Whether the JobSet CRD is installed.
   bool jobsets_served = true;
@@ -119,7 +119,7 @@ class World {
   void lose_watches(int replica, const ResourceType* type = nullptr);
   // The watches of a kind break, and none can be opened for a while; lists and writes go on.
   void break_watch(int replica, const ResourceType& type, Duration duration);
-  // Hands the lease to another replica, or to nobody (-1) until told otherwise.
+  // Hands the lease to another replica, or to none (-1) until the next call.
   void elect(int replica);
   int leader() const { return leases_.holder(); }
   // From now on nothing fails by chance; who is down comes back.
@@ -142,7 +142,7 @@ class World {
   bool condition_true(const ObjectKey& key, std::string_view type) const;
   WriteCounts writes() const { return writes_.counts(); }
   WriteCounts writes(const ResourceType& type) const { return writes_.counts(type); }
-  // Every event that muster told about, in order; those of processes that have died too.
+  // Every event that muster reported, in order; those of processes that have died too.
   const std::vector<ObjectEvent>& events() const { return events_; }
   bool has_event(std::string_view reason) const;
   const std::vector<std::string>& violations() const { return invariants_.violations(); }

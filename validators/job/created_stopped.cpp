@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-// An owner that is not known yet does not take the object out of its own queue.
+// An owner that is not known yet does not take the object out of its queue.
 bool is_queued(const Review& review) {
   const json& object = review.request.object;
   const auto queued = jobs::is_queued(review, object);

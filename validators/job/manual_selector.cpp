@@ -1,4 +1,4 @@
-// A queued Job that chooses its pods by a selector of its own: muster finds the pods by it when the Job is gone, and
+// A queued Job that chooses its pods by its own selector: muster finds the pods by it when the Job is gone, and
 // releases their quota when there are none. Rejected, for example, is a queued Job with
 //
 //   manualSelector: true

@@ -9,7 +9,7 @@ namespace muster::validators::queue_name_removal {
 namespace {
 
 // If every job without a queue name would get the default queue, removing the name would bypass the queues. Serving
-// kinds have a rule of their own (queue_name_immutable).
+// kinds have a separate rule (queue_name_immutable).
 FieldErrors check(const Review& review) {
   const nlohmann::json& old_object = review.request.old_object;
   const jobs::JobKind* kind = jobs::checked_kind(review);

@@ -35,8 +35,8 @@ bool covers(const jobs::ManagedAncestor& ancestor, const Review& review) {
 }
 
 // Only muster starts a job that is queued by itself, and what an administrator has named in `admitters`: between an
-// admission and a start of a user, the job can have changed. muster starts an admitted job at once, so nobody else has
-// to. Where a person runs muster, muster is not known by its name.
+// admission and a start of a user, the job can have changed. muster starts an admitted job at once, so no user has to.
+// Where a person runs muster, muster is not known by its name.
 bool can_start_queued(const Review& review) {
   const RuleSettings& settings = review.settings;
   const std::string& user = review.request.user.username;

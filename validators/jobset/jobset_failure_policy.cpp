@@ -1,4 +1,4 @@
-// The rules of a failure policy have names of their own, name replicated jobs of this
+// The rules of a failure policy have unique names, name replicated jobs of this
 // JobSet and reasons that Jobs fail for; and actions on single Jobs need JobSet's
 // feature gate RestartJob, and no more than 1024 replicas. Rejected, for example:
 //

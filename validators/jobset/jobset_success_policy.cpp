@@ -1,7 +1,7 @@
-// A success policy names replicated jobs of its own JobSet. Rejected, for example, if the JobSet has no
-// replicated job with the name nobody:
+// A success policy names replicated jobs of the same JobSet. Rejected, for example, if the JobSet has no replicated job
+// with the name `missing`:
 //
-//   successPolicy: {operator: Any, targetReplicatedJobs: [nobody]}
+//   successPolicy: {operator: Any, targetReplicatedJobs: [missing]}
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"

@@ -51,7 +51,7 @@ jobs::MaybeAncestor queued_owner(const Review& review) {
   return *managed ? jobs::managed_ancestor(review, review.request.old_object) : named;
 }
 
-// Whose quota the pod runs with, for messages; empty: nobody's.
+// Whose quota the pod runs with, for messages; empty: none.
 std::string whose_quota(const Review& review) {
   const json& pod = review.request.old_object;
   const bool labelled = label(pod, kManagedLabel) == kManagedLabelValue || !jobs::queue_name_of(pod).empty();

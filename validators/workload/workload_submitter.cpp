@@ -1,5 +1,5 @@
 // muster copies the name of a job's submitter to its Workload, where lists read it (api/meta/submitter.h). If another
-// user could write it there, a Workload could be shown as somebody else's. Rejected, for example, on a Workload that
+// user could write it there, a Workload could be shown as another user's. Rejected, for example, on a Workload that
 // user alice creates:
 //
 //   annotations: {muster.batch/submitter: bob}

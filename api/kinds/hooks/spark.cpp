@@ -1,4 +1,4 @@
-// SparkApplication: the pods of the driver and the executors are made of fields of their own, `driver` and `executor`,
+// SparkApplication: the pods of the driver and the executors are made from separate fields, `driver` and `executor`,
 // and of their pod templates, of which the metadata and what quota counts is read.
 // Source: Spark operator, v1beta2, as facts.
 #include <algorithm>

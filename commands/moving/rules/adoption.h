@@ -2,8 +2,8 @@
 // cluster alone: so a move that was interrupted goes on where it stood, and each step is safe to repeat. Pure.
 //
 // The order keeps two things true at every moment. Never do two schedulers decide: muster waits while Kueue is there
-// (runtime/kueue/kueue_presence.h), and afterwards Kueue's Lease is muster's for good. And no job starts without quota:
-// muster's webhooks, which fail closed, are there before Kueue's go, and the other way round on the way back.
+// (runtime/kueue/kueue_presence.h), and afterwards muster holds Kueue's Lease permanently. And no job starts without
+// quota: muster's webhooks, which fail closed, are there before Kueue's go, and the other way round on the way back.
 //
 // What is removed or changed is kept in the ConfigMap muster-adoption of muster's namespace, until the way back ends.
 #pragma once

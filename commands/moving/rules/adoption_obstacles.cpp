@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-// Of the process, and not of the queues: names, addresses and rates may differ.
+// Of the process, and not of the queues: names, addresses and rates can differ.
 constexpr const char* kOfTheProcess[] = {"apiVersion",       "kind",       "namespace",        "internalCertManagement",
                                          "webhook",          "health",     "metrics",          "leaderElection",
                                          "clientConnection", "controller", "pprofBindAddress", "tls",

@@ -38,7 +38,7 @@ const nlohmann::json* kueue_config_map(const ClusterDump& dump);
 const nlohmann::json* jobset_config_map(const ClusterDump& dump);
 inline constexpr std::string_view kKueueConfigKey = "controller_manager_config.yaml";
 
-// Whether the Lease is held by somebody who is no muster; `muster adopt` holds it in muster's name.
+// Whether the Lease is held by a process that is no muster; `muster adopt` holds it in muster's name.
 bool is_held_by_others(const nlohmann::json& lease);
 
 }  // namespace muster::commands

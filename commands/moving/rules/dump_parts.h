@@ -18,7 +18,7 @@ nlohmann::json node_summary(nlohmann::json node);
 std::set<std::string> namespaces_of_late_jobs(const ClusterDump& dump);
 // Whether it has not ended and is not ready.
 bool is_late(const nlohmann::json& pod);
-// Only what says where a pod may run and why it does not: no environment, commands, arguments, volumes, annotations of
+// Only what says where a pod can run and why it does not: no environment, commands, arguments, volumes, annotations of
 // other programs, or last words of a container.
 nlohmann::json late_pod_summary(const nlohmann::json& pod);
 

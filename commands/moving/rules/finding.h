@@ -27,7 +27,7 @@ struct Finding {
   std::vector<std::string> objects{};  // "RayJob team-a/train"
   std::string problem{};               // a sentence
   std::string remedy{};                // what to do: a sentence or a command; empty: nothing
-  // What follows from it and ends with it. They have none of their own.
+  // What follows from it and ends with it. They have no consequences.
   std::vector<Finding> consequences{};
 };
 

@@ -1,4 +1,4 @@
-// What of an object may leave a cluster in a bug report. Pure.
+// What of an object can leave a cluster in a bug report. Pure.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

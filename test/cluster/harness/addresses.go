@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// FreeAddress picks a port that is free now; muster binds it a moment later. Until then the kernel may give a port of
-// its own choice to each client that connects somewhere, so this port is below those (and below the ports of Services).
+// FreeAddress picks a port that is free now; muster binds it a moment later. Until then the kernel can give a port that
+// it chooses to each client that connects somewhere, so this port is below those (and below the ports of Services).
 func FreeAddress(t testing.TB) string {
 	t.Helper()
 	return FreeAddressOf(t, "127.0.0.1")

@@ -86,7 +86,7 @@ func (s *Teams) CheckOf(workload *unstructured.Unstructured, check string) map[s
 	return nil
 }
 
-// HoldsQuota waits until the Workload of a Job has quota, may keep it, and waits for checks
+// HoldsQuota waits until the Workload of a Job has quota, can keep it, and waits for checks
 // that are in these states, as "check=state", and for no other.
 func (s *Teams) HoldsQuota(job string, states ...string) *unstructured.Unstructured {
 	s.t.Helper()

@@ -66,7 +66,7 @@ func Connect(t testing.TB) *Cluster {
 	return shared
 }
 
-// Main runs the tests and ends the lab that they may have started.
+// Main runs the tests and ends the lab, if they started one.
 func Main(m *testing.M) {
 	flag.Parse()
 	// Tests that run side by side wait for the cluster, not for a processor.

@@ -171,7 +171,7 @@ func (f *ForeignJobSet) Reserved(t testing.TB) error {
 	return nil
 }
 
-// AddGroups adds the field groupSchedulingConfig, as muster does where it may.
+// AddGroups adds the field groupSchedulingConfig, as muster does where it has the permission.
 func (f *ForeignJobSet) AddGroups(t testing.TB) {
 	t.Helper()
 	patch := []byte(`[{"op": "add", "path": "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/groupSchedulingConfig",

@@ -32,7 +32,7 @@ func Helm(t testing.TB, values string, arguments ...string) (string, error) {
 }
 
 // Shell runs commands as a user of the cluster would type them, with helm, kubectl and muster of this build on the path.
-// Pods of muster are told where the API server is, which is what a cluster's Services do.
+// Pods of muster get the address of the API server, which is what a cluster's Services do.
 func (c *Cluster) Shell(t testing.TB, script string) (string, error) {
 	t.Helper()
 	folder := t.TempDir()

@@ -36,7 +36,7 @@ type history struct {
 type continuity bool
 
 const (
-	unbroken continuity = false // a version may have been missed: that is an error
+	unbroken continuity = false // a version was possibly missed: that is an error
 	goesOn   continuity = true  // a list shows the state after the gap
 )
 

@@ -57,8 +57,8 @@ func JobSetOf(name string, replicatedJobs ...ReplicatedJob) *unstructured.Unstru
 	}}
 }
 
-// HollowPod is a template whose pods run on hollow nodes and end after so many
-// seconds with that exit code; negative: never.
+// HollowPod is a template whose pods run on hollow nodes and end after this many seconds with that exit code; negative:
+// never.
 func HollowPod(seconds, exitCode int) corev1.PodTemplateSpec {
 	template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 		RestartPolicy: corev1.RestartPolicyNever,
@@ -166,7 +166,7 @@ func (c *Cluster) WaitForNoPods(t testing.TB, namespace, jobSet string) {
 	})
 }
 
-// WaitForJobSetPods waits until exactly so many pods that are not being deleted
+// WaitForJobSetPods waits until exactly this many pods that are not being deleted
 // satisfy the condition, and returns them.
 func (c *Cluster) WaitForJobSetPods(t testing.TB, namespace, name string, count int, within time.Duration, what string,
 	condition func(*corev1.Pod) bool) []corev1.Pod {

@@ -50,7 +50,7 @@ func (o Outcome) String() string {
 	return text
 }
 
-// Load calls request with 0, 1, 2, ... from so many workers, until count calls
+// Load calls request with 0, 1, 2, ... from this many workers, until count calls
 // were made (if count is not negative) or the context ends.
 func Load(ctx context.Context, workers, count int, request func(number int) error) Outcome {
 	var (

@@ -18,7 +18,7 @@ import (
 const (
 	// musterNamespace is where muster runs and keeps its certificates.
 	musterNamespace = "muster-system"
-	// stopWithin is how long muster may take from SIGTERM to its end.
+	// stopWithin is how long muster can take from SIGTERM to its end.
 	stopWithin = 10 * time.Second
 )
 

@@ -26,7 +26,7 @@ func (c *Cluster) Namespace(t testing.TB, labels map[string]string) string {
 		if err != nil && !errors.IsNotFound(err) {
 			t.Errorf("deleting the namespace: %v", err)
 		}
-		// muster may end before it has let all go.
+		// muster can end before it has let all go.
 		c.forceWorkloadsAway(made.Name)
 	})
 	Eventually(t, time.Minute, "the default service account", func() error {

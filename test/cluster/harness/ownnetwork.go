@@ -13,9 +13,9 @@ import (
 // ownNetwork is set in the environment of a test program that has a network namespace for itself.
 const ownNetwork = "MUSTER_TEST_OWN_NETWORK"
 
-// InOwnNetwork runs a test in a network namespace of its own, where its lab is too: what it does to the packet
-// filter concerns nobody else and is gone when it ends, however it ends. True in there; false where the test has
-// just been run so and has nothing left to do. It needs root, as the kubelet does.
+// InOwnNetwork runs a test in a separate network namespace, where its lab is too: what it does to the packet filter
+// concerns no other program and is gone when it ends, however it ends. True in there; false where the test has just
+// been run so and has nothing left to do. It needs root, as the kubelet does.
 func InOwnNetwork(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(ownNetwork) != "" {

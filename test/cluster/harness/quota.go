@@ -55,7 +55,7 @@ func (q *Quota) Check(t testing.TB) []Reservation {
 	return made
 }
 
-// grace is how long a changed quota counts on: an admission may be on its way to the API
+// grace is how long a changed quota counts on: an admission can be on its way to the API
 // server while the change is on its way to muster.
 const grace = time.Second
 

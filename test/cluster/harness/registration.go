@@ -98,7 +98,7 @@ func servesV1beta1() bool { return os.Getenv("MUSTER_BENCH_V1BETA1") != "false" 
 
 // Register applies the webhook configurations and waits until the API server
 // calls them and the converter: it learns of each new configuration, and of a CA bundle
-// in a definition, by a watch of its own.
+// in a definition, by its own watches.
 func (m *Muster) Register(t testing.TB) {
 	t.Helper()
 	manifests := manifestsOf(t, m.binary, append([]string{"--only=webhooks", "--webhook-url", m.URL}, m.config...)...)

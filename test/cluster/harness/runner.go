@@ -93,7 +93,7 @@ func (r *Runner) Await(t testing.TB, count int) {
 	}
 }
 
-// JoblessWorkload makes a Workload of one pod of so many cpus, which has no job.
+// JoblessWorkload makes a Workload of one pod of this many cpus, which has no job.
 func JoblessWorkload(name, queue string, cpus int) *unstructured.Unstructured {
 	return queueObject("Workload", name, map[string]any{
 		"queueName": queue, "priority": int64(0),

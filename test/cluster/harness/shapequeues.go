@@ -86,7 +86,7 @@ func (q ShapeQueues) clusterQueueOf(shape Shape, a arrival) *unstructured.Unstru
 	})
 }
 
-// forceAway deletes an object that may have muster's finalizer.
+// forceAway deletes an object that can have muster's finalizer.
 func (c *Cluster) forceAway(t testing.TB, resource schema.GroupVersionResource, name string) {
 	t.Helper()
 	ctx, client := context.Background(), c.Dynamic.Resource(resource)

@@ -42,7 +42,7 @@ type ShapeOutcome struct {
 	Evictions    int
 	OverAdmitted []string      // the first few moments at which a quota was exceeded
 	StatusWrites int           // its own, to Workloads, without those that met a conflict
-	Conflicts    int           // of its own
+	Conflicts    int           // its own
 	LongestPause time.Duration // without an admission, while a Workload waited for quota
 	PauseBegan   time.Duration // when that was, from the first create
 	PauseSilence time.Duration // in it: the longest time in which the run's watch showed no change of any Workload

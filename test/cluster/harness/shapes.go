@@ -31,7 +31,7 @@ type Shape struct {
 	UncappedMB int           // and its peak memory there
 }
 
-// KueueFigures are what Kueue publishes of its own runs of a shape.
+// KueueFigures are what Kueue publishes of its runs of a shape.
 type KueueFigures struct {
 	Wall  time.Duration
 	Waits map[string]time.Duration // mean, creation to admission, by class

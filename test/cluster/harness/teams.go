@@ -158,8 +158,8 @@ func (s *Teams) MoveToTop(short string) {
 	s.cluster.Patch(s.t, Cohorts, "", s.Name(short), `{"spec":{"parentName":null}}`)
 }
 
-// Job makes a Job in a queue: so many pods of so many cpus each, which run until they are
-// ended. `edit` may change it before.
+// Job makes a Job in a queue: this many pods of this many cpus each, which run until they are
+// ended. `edit` can change it before.
 func (s *Teams) Job(queue, name string, pods int32, cpu string, edit ...func(*batchv1.Job)) {
 	s.t.Helper()
 	job := Job(name, Queue(queue))
@@ -202,7 +202,7 @@ func (s *Teams) Delete(resource, job string) {
 	})
 }
 
-// Told waits until the Events about a Job's Workload, together, contain all these texts.
+// `Told` waits until the Events about a Job's Workload, together, contain all these texts.
 func (s *Teams) Told(job string, texts ...string) {
 	s.t.Helper()
 	s.cluster.WaitForEvent(s.t, s.Namespace, s.Await(job, "is there").GetName(), texts...)
@@ -248,7 +248,7 @@ func (s *Teams) AdmittedOf(jobs ...string) (names []string, err error) {
 	return names, nil
 }
 
-// AwaitSome waits until exactly so many of these Jobs are admitted, and returns them.
+// AwaitSome waits until exactly this many of these Jobs are admitted, and returns them.
 func (s *Teams) AwaitSome(count int, jobs ...string) (names []string) {
 	s.t.Helper()
 	Eventually(s.t, time.Minute, fmt.Sprintf("%d of %v are admitted", count, jobs), func() error {
@@ -289,7 +289,7 @@ func (s *Teams) End(jobs ...string) {
 	}
 }
 
-// RunsWith waits until a Job has exactly so many running pods.
+// RunsWith waits until a Job has exactly this many running pods.
 func (s *Teams) RunsWith(job string, pods int) {
 	s.t.Helper()
 	s.cluster.WaitForPods(s.t, s.Namespace, job, pods, time.Minute, "running", func(pod *corev1.Pod) bool {

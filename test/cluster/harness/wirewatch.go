@@ -141,7 +141,7 @@ func (h *heldWriter) Write(bytes []byte) (int, error) {
 		}
 	}
 	if err := h.ctx.Err(); err != nil {
-		return 0, err // it was cut meanwhile: these events are lost
+		return 0, err // it was cut since then: these events are lost
 	}
 	return h.ResponseWriter.Write(bytes)
 }

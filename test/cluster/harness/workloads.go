@@ -113,7 +113,7 @@ func Released(workload *unstructured.Unstructured) error {
 }
 
 // Admit does what the scheduler does: all pod sets get the flavor and the quota for all
-// their pods, or for so many as `counts` says, pod set by pod set.
+// their pods, or for as many as `counts` says, pod set by pod set.
 func (c *Cluster) Admit(t testing.TB, workload *unstructured.Unstructured, clusterQueue, flavor string, counts ...int64) {
 	t.Helper()
 	c.writeStatus(t, workload, func(current *unstructured.Unstructured) {
@@ -155,7 +155,7 @@ func (c *Cluster) SetActive(t testing.TB, workload *unstructured.Unstructured, a
 	c.Patch(t, Workloads, workload.GetNamespace(), workload.GetName(), fmt.Sprintf(`{"spec":{"active":%t}}`, active))
 }
 
-// writeStatus replaces the status by an edited one, again if it has changed meanwhile.
+// writeStatus replaces the status by an edited one, again if it has changed since.
 // It is a PUT, which muster never uses: so one can tell whose writes are whose.
 func (c *Cluster) writeStatus(t testing.TB, workload *unstructured.Unstructured, edit func(*unstructured.Unstructured)) {
 	t.Helper()

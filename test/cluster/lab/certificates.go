@@ -34,7 +34,7 @@ type certificates struct {
 
 	ca keyPair // signs serving and client certificates, and CSRs in the cluster
 	// The front proxy's CA is separate: whoever holds one of its certificates
-	// may claim to be any user, so the cluster's CA must not be able to sign it.
+	// can claim to be any user, so the cluster's CA must not be able to sign it.
 	frontProxyCA      keyPair
 	frontProxyClient  keyPair
 	serving           keyPair // for the control plane's three servers: they all listen on loopback
@@ -49,7 +49,7 @@ type certificates struct {
 	webhookClient   keyPair
 }
 
-// createCertificates makes all of them anew and writes those that the
+// createCertificates makes new ones of all kinds and writes those that the
 // components read from files into the directory.
 func createCertificates(directory string) (*certificates, error) {
 	made := &certificates{directory: directory}

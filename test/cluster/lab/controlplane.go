@@ -134,7 +134,7 @@ func apiserverArguments(s *supervisor, ports controlPlanePorts) []string {
 	return append(arguments,
 		"--etcd-servers=http://"+loopback(ports.etcdClients),
 		"--advertise-address=127.0.0.1",
-		// Endpoints may not be loopback addresses; nothing here routes to them.
+		// Endpoints must not be loopback addresses; nothing here routes to them.
 		"--endpoint-reconciler-type=none",
 		"--service-cluster-ip-range="+serviceNetwork,
 		// There is no kube-proxy: webhooks behind a Service are called at the addresses of its pods.
@@ -159,7 +159,7 @@ func apiserverArguments(s *supervisor, ports controlPlanePorts) []string {
 		"--kubelet-client-certificate="+c.cert("admin"),
 		"--kubelet-client-key="+c.key("admin"),
 		"--kubelet-preferred-address-types=InternalIP",
-		// End without waiting for anybody: all clients are on this machine and
+		// End without waiting for clients: all clients are on this machine and
 		// end with the lab.
 		"--shutdown-delay-duration=0s",
 		"--shutdown-watch-termination-grace-period=0s",

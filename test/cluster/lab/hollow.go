@@ -44,8 +44,8 @@ type hollowNodes struct {
 	addresses  atomic.Uint32 // given to pods so far
 }
 
-// runHollowNodes is the component: it registers the nodes and plays them until
-// it is told to stop.
+// runHollowNodes is the component: it registers the nodes and plays them until it is
+// stopped.
 func runHollowNodes(arguments []string) int {
 	flags := flag.NewFlagSet("hollow-nodes", flag.ContinueOnError)
 	kubeconfig := flags.String("kubeconfig", "", "the API server to use")
@@ -208,7 +208,7 @@ func ignoreNotFound(err error) error {
 	return err
 }
 
-// podAddress gives every pod an address of its own in 10.204.0.0/14.
+// podAddress gives every pod a different address in 10.204.0.0/14.
 func (h *hollowNodes) podAddress(pod *corev1.Pod) string {
 	if pod.Status.PodIP != "" {
 		return pod.Status.PodIP

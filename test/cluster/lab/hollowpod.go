@@ -28,7 +28,7 @@ const (
 // step is what a hollow node does next about a pod.
 type step struct {
 	status *corev1.PodStatus // to be written, or nil
-	remove bool              // the pod may go, after that
+	remove bool              // the pod can go, after that
 	again  time.Duration     // when to look again without an event, or zero
 }
 

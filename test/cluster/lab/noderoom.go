@@ -12,7 +12,7 @@ import (
 const (
 	// roomsDirectory holds what a real node keeps on this machine. The names below
 	// it are short, because the path of a Unix socket ends after 107 characters,
-	// and a lab's own folder may lie anywhere.
+	// and a lab's own folder can lie anywhere.
 	roomsDirectory = "/var/lib/muster-lab"
 	mostRooms      = 100
 )
@@ -66,7 +66,7 @@ func roomOf(number int) *nodeRoom {
 	return &nodeRoom{number: number, directory: filepath.Join(roomsDirectory, fmt.Sprint(number))}
 }
 
-// take locks the room, if nobody else has.
+// take locks the room, if no other process has.
 func (r *nodeRoom) take() (bool, error) {
 	path := r.directory + ".lock"
 	file, err := createIn(roomsDirectory, path)
@@ -121,7 +121,7 @@ func (r *nodeRoom) path(elements ...string) string {
 	return filepath.Join(append([]string{r.directory}, elements...)...)
 }
 
-// A bridge's name may have 15 characters.
+// A bridge's name can have 15 characters.
 func (r *nodeRoom) bridge() string  { return fmt.Sprintf("mlab%d", r.number) }
 func (r *nodeRoom) network() string { return fmt.Sprintf("muster-lab-%d", r.number) }
 func (r *nodeRoom) address() string { return fmt.Sprintf("10.203.%d.1", r.number) }

@@ -8,13 +8,13 @@ import (
 
 // Ports are taken from below the range from which the kernel serves outgoing
 // connections (32768 and up): a port picked from that range could be in use as
-// the local end of somebody's connection when the component comes to bind it.
+// the local end of another connection when the component comes to bind it.
 const (
 	lowestPort  = 20000
 	highestPort = 32000
 )
 
-// pickPorts returns ports on loopback that nobody listens on. Another process
+// pickPorts returns ports on loopback that no process listens on. Another process
 // could still take one before the component does; the component then dies at
 // its start, and `lab up` says so.
 func pickPorts(count int) ([]int, error) {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// patience is how long a component may take to end by itself.
+// patience is how long a component can take to end by itself.
 const patience = 10 * time.Second
 
 // process is one running component: this same binary as a child, or containerd.
@@ -27,9 +27,9 @@ type process struct {
 // start runs a program with its output in a log file named after the component.
 //
 // The child is killed by the kernel when the thread that started it dies, so
-// callers must be locked to the main thread (see up). It has a process group
-// of its own so that Ctrl-C in a terminal reaches only the supervisor, which
-// then stops the components in their order.
+// callers must be locked to the main thread (see up). It has a separate process group so that
+// Ctrl-C in a terminal reaches only the supervisor, which then stops the components in their
+// order.
 func start(name, logDirectory, program string, arguments ...string) (*process, error) {
 	logPath := filepath.Join(logDirectory, name+".log")
 	// Appended to: a component that is restarted must not take the log of the former along.

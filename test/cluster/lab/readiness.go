@@ -23,7 +23,7 @@ func newProber(c *certificates) *prober {
 	trusted := x509.NewCertPool()
 	trusted.AddCert(c.ca.certificate)
 	return &prober{client: &http.Client{
-		// Short: while a server starts, one request may hang in it, and the
+		// Short: while a server starts, one request can hang in it, and the
 		// next one would be answered.
 		Timeout: 2 * time.Second,
 		Transport: &http.Transport{TLSClientConfig: &tls.Config{
@@ -48,8 +48,8 @@ func (p *prober) answers(url string) condition {
 	}
 }
 
-// nodesReady is true once so many nodes of a sort are ready and free of the
-// taint that a node has until somebody has seen that.
+// nodesReady is true once this many nodes of a sort are ready and free of the taint that a node has until a controller
+// has seen that.
 func (p *prober) nodesReady(server, sort string, count int) condition {
 	return func(ctx context.Context) bool {
 		response, err := p.get(ctx, server+"/api/v1/nodes?labelSelector="+url.QueryEscape(nodeLabel+"="+sort))

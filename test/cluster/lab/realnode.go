@@ -144,7 +144,7 @@ func kubeletConfiguration(c *certificates, room *nodeRoom) kubeletconfig.Kubelet
 		},
 		ContainerRuntimeEndpoint: "unix://" + room.socket(),
 		// Control groups as one finds them on a plain machine without systemd,
-		// of version 1 or 2; nothing is reserved for anybody.
+		// of version 1 or 2; nothing is reserved.
 		CgroupDriver:           "cgroupfs",
 		CgroupsPerQOS:          no,
 		EnforceNodeAllocatable: []string{"none"},
@@ -152,12 +152,12 @@ func kubeletConfiguration(c *certificates, room *nodeRoom) kubeletconfig.Kubelet
 		FailSwapOn:             no,
 		OOMScoreAdj:            none,
 		MakeIPTablesUtilChains: no,
-		// A test machine's disk may be nearly full; pods are not the cause.
+		// A test machine's disk can be nearly full; pods are not the cause.
 		EvictionHard: map[string]string{
 			"memory.available": "50Mi", "nodefs.available": "1%", "imagefs.available": "1%", "nodefs.inodesFree": "1%",
 		},
 		ImageGCHighThresholdPercent: number(100),
-		// What is measured is the kubelet's reaction, not a limiter of its own.
+		// What is measured is the kubelet's reaction, not a separate limiter.
 		EventRecordQPS:            none,
 		KubeAPIQPS:                number(500),
 		KubeAPIBurst:              1000,

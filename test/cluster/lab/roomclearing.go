@@ -64,7 +64,7 @@ func (r *nodeRoom) tasks() string {
 }
 
 // kill ends the runtime first, so that it reports and restarts nothing, then what
-// runs in the containers. A container may be half made: its processes are
+// runs in the containers. A container can be half made: its processes are
 // found by their control group, which they join before all else.
 func (r *nodeRoom) kill(containers []string) {
 	for _, pid := range r.runtimeProcesses() {
@@ -151,7 +151,7 @@ func (r *nodeRoom) unmount() {
 }
 
 // removeFromSharedPlaces removes this room's files from the folders that others
-// may use as well, and those folders that are empty then.
+// can use as well, and those folders that are empty then.
 func (r *nodeRoom) removeFromSharedPlaces(containers []string) {
 	for _, id := range containers {
 		socket := sha256.Sum256([]byte(filepath.Join(r.socket(), criNamespace, id)))

@@ -86,7 +86,7 @@ func up(arguments []string) int {
 	s.stop()
 	for _, written := range []string{o.kubeconfigOut, o.readyFile} {
 		if written != "" {
-			_ = os.Remove(written) // it may never have been written
+			_ = os.Remove(written) // it was possibly never written
 		}
 	}
 	s.clean(err != nil && !errors.Is(err, errInterrupted))

@@ -4,7 +4,7 @@
 //	netpol KUBECONFIG
 //
 // It writes to the packet filter of the network namespace that it runs in and removes nothing when it ends: run
-// it, and the lab, in a namespace of their own (harness.InOwnNetwork).
+// it, and the lab, in a separate namespace (harness.InOwnNetwork).
 package main
 
 import (

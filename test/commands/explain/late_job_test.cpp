@@ -145,7 +145,7 @@ TEST_CASE("late job: a JobSet by its Jobs, a Workload by its job or its group, a
   CHECK(first(asked(api, kJobSets, "sets")).starts_with("Pod p cannot be scheduled"));
   api.lists[kCore + "pods"] = {unfit("p", owned("Job", "sets-w-0", "another uid"))};
   CHECK(first(asked(api, kJobSets, "sets")).empty());
-  // Who may not list Jobs knows them by their names.
+  // A user who cannot list Jobs knows them by their names.
   api.forbidden = {kBatch + "jobs"};
   CHECK(first(asked(api, kJobSets, "sets")).starts_with("Pod p cannot be scheduled"));
 

@@ -121,7 +121,7 @@ class Clinic {
         {"conditions",
          {{{"type", "PodScheduled"}, {"status", "False"}, {"reason", "Unschedulable"}, {"message", message}}}}};
   }
-  // As a muster that has never run: nobody answers, writes CA bundles or leads.
+  // As a muster that has never run: no replica answers, writes CA bundles or leads.
   void never_ran() {
     at("Deployment/muster")["status"]["readyReplicas"] = 0;
     for (const char* service : {"muster-webhook", "muster-conversion-service"})

@@ -40,7 +40,7 @@ void plant(test::FakeCluster& cluster) {
   cluster.put("/api/v1/namespaces/a/configmaps/users", {{"data", {{"password", kPlanted}}}});
 }
 
-// A cluster with planted secrets, and `muster sysdump` run on it into a folder of its own.
+// A cluster with planted secrets, and `muster sysdump` run on it into a separate folder.
 struct Dumped {
   test::FakeCluster cluster;
   test::TemporaryFolder folder;

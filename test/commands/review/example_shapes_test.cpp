@@ -1,5 +1,5 @@
 // The shapes of Kueue's example workloads, as facts: kind, and what is special about it. With Kueue's configuration as
-// it is shipped each is queued, or the user is told why not.
+// it is shipped each is queued, or the user reads why not.
 #include <doctest/doctest.h>
 
 #include <functional>

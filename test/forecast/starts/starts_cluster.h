@@ -23,14 +23,14 @@ class StartsCluster : public ReconciledCluster {
 
   std::string ago(int seconds) const { return stamp(-std::chrono::seconds(seconds)); }
 
-  // Of one pod of so many cpus, created so many seconds ago.
+  // Of one pod of this many cpus, created this many seconds ago.
   json workload(const std::string& name, int cpus, int created, const json& spec = json::object()) const {
     json made = workload_of(1, pod_template_of({{"cpu", std::to_string(cpus)}}), spec);
     made["metadata"] = {
         {"name", name}, {"namespace", kNs}, {"uid", "uid-" + name}, {"creationTimestamp", ago(created)}};
     return made;
   }
-  // The same, admitted so many seconds ago.
+  // The same, admitted this many seconds ago.
   json running(const std::string& name, int cpus, int since, const json& spec = json::object()) const {
     json made = workload(name, cpus, since, spec);
     json conditions = json::array();
@@ -47,7 +47,7 @@ class StartsCluster : public ReconciledCluster {
     return made;
   }
 
-  // So many Workloads of one cpu have run for so long.
+  // This many Workloads of one cpu have run for so long.
   void observe(int count, double seconds, const std::string& queue = "team-a/lq") {
     for (int i = 0; i < count; ++i)
       history.run_times.note({.local_queue = queue, .cluster_queue = "cq", .shape = 0, .seconds = seconds});

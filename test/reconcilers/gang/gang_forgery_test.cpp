@@ -12,7 +12,7 @@ using namespace muster::test;
 
 namespace {
 
-// A copy of an object as somebody else would make it.
+// A copy of an object as another user would make it.
 void forge(GangCluster& cluster, const ResourceType& type, json object, const std::string& name,
            const std::string& ns = kNs) {
   object["metadata"]["name"] = name;

@@ -1,5 +1,5 @@
-// The ConfigMap behind a barrier: made early, never confused with a namesake's or a
-// stranger's, and restored when somebody deletes it.
+// The ConfigMap behind a barrier: made early, never confused with a namesake's or another owner's, and restored when a
+// user deletes it.
 #include "test/reconcilers/gang/group_scheduling_support.h"
 
 namespace group_scheduling_config_map_test {

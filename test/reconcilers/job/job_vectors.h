@@ -167,7 +167,7 @@ inline void check_start(const json& input, const json& output) {
   with_job(input, input["job"], [&](const jobs::QueuedJob& job) {
     const auto patch = job.start_patch(read_infos(array_at(input, {"podSetsInfo"})));
     const std::string error = patch ? "" : patch.error().message;
-    // muster adds the entry, and Kueue waits for somebody to do so.
+    // muster adds the entry, and Kueue waits for a user to do so.
     const bool no_entry = string_at(output, {"error"}) == "kueue runtime patch not found";
     CHECK(error == (no_entry ? "" : string_at(output, {"error"})));
     // muster tries none again: each error of its start is permanent.

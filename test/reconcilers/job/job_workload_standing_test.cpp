@@ -1,4 +1,4 @@
-// Jobs that have no Workload of their own: parts of others, and those that left the queues.
+// Jobs that have no separate Workload: parts of others, and those that left the queues.
 #include "reconcilers/job/job_workload_standing.h"
 
 #include <doctest/doctest.h>

@@ -26,7 +26,7 @@ TEST_CASE("a job's life takes few writes: its Workload and start and end and far
   cluster.settle(kTrain);
   CHECK(cluster.get(kWorkloads, cluster.workload)["status"]["conditions"][2]["reason"] == "Succeeded");
   CHECK_FALSE(cluster.get(kWorkloads, cluster.workload)["metadata"].contains("finalizers"));
-  // One more, by the scheduler, admits it: five of the six that a job may cost.
+  // One more, by the scheduler, admits it: five of the six that a job can cost.
   CHECK(cluster.writes == std::map<std::string, int>{{"jobs", 1}, {"workloads", 2}, {"workloads/status", 1}});
   CHECK(cluster.settle(kTrain).empty());
 }

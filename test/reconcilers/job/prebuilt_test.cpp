@@ -1,4 +1,4 @@
-// Workloads that users make for their jobs: what may be left out, and what is said of one that
+// Workloads that users make for their jobs: what can be left out, and what is said of one that
 // does not suit.
 #include <doctest/doctest.h>
 

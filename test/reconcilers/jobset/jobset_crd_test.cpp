@@ -170,7 +170,7 @@ TEST_CASE("jobset crd: a list of versions that muster has not changed stays with
   ReconcilerSettings off = beside_upstream();
   off.patch_jobset_crd = false;
   CHECK(plan_for(crd, off).writes.empty());
-  // The field comes first; the ownership that its patch takes is given up after it.
+  // The field comes first; the ownership that its patch takes is released after it.
   const Plan plan = plan_for(crd);
   REQUIRE(plan.writes.size() == 1);
   CHECK_FALSE(plan.writes[0].body["metadata"].contains("managedFields"));

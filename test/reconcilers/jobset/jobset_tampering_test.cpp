@@ -1,4 +1,4 @@
-// Jobs of a JobSet that somebody else has changed or made.
+// Jobs of a JobSet that another user has changed or made.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>

@@ -16,7 +16,7 @@ using namespace muster::test;
 
 namespace {
 
-// Two queues of 10 cpu in Cohort "team", which is in "company" with 20 cpu of its own.
+// Two queues of 10 cpu in Cohort "team", which is in "company" with its own 20 cpu.
 class Shares : public ReconciledCluster {
  public:
   explicit Shares(bool fair = true)
@@ -71,7 +71,7 @@ class Shares : public ReconciledCluster {
 TEST_CASE("shares: what is borrowed in relation to what is lent, rounded up, is shown and written once") {
   Shares cluster;
   CHECK(cluster.write(kClusterQueues, "mine") == json{{"weightedShare", 0}});
-  // 17 of its own 10: 7 of the 40 that its tree can lend.
+  // 17 of 10: 7 of the 40 that its tree can lend.
   cluster.put_workload("17");
   CHECK(cluster.concerns(kClusterQueues, "mine"));
   CHECK(cluster.concerns(kCohorts, "team"));

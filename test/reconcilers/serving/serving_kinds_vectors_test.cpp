@@ -4,7 +4,7 @@
 //  - no pod is started because its set is gone, or its StatefulSet is not there, or an update will replace it: such a
 //    pod keeps its gate. One that a StatefulSet's update replaces is deleted while it waits;
 //  - a set that is in no queue has no Workload (upstream asks that before the recorded pass);
-//  - a pod is told its group until it has one, whatever other label it has: muster's webhook has given it the label
+//  - a pod gets its group until it has one, whatever other label it has: muster's webhook has given it the label
 //    kueue.x-k8s.io/managed;
 //  - a Workload that waits counts the pods that its set has now;
 //  - values of a topology request that are no truths were refused when the set was made: they count as absent;

@@ -1,4 +1,4 @@
-// Sets that serve, step by step: what their Workloads and pods are told, and what is never done.
+// Sets that serve, step by step: what is written on their Workloads and pods, and what is never done.
 #include "test/reconcilers/serving/serving_cluster.h"
 #include "test/support/measurements.h"
 namespace serving_set_test {

@@ -89,7 +89,7 @@ TEST_CASE("APIService: the keeper writes the issued bundle into it and counts wh
   REQUIRE(writes.size() == 1);
   CHECK(writes[0].target == ObjectKey{&manifests::kApiServices, "", name});
   CHECK(writes[0].body["spec"]["caBundle"] == base64_encode("PEM"));
-  // One that is away is not missed: it may have been deleted so that namespaces can be.
+  // One that is away is not missed: it was possibly deleted so that namespaces can be.
   keeper.relist(manifests::kApiServices, name, {});
   CHECK(keeper.take_missing(MonotonicTime{}).value_or(std::vector<ObjectKey>{}).empty());
 }

@@ -17,7 +17,7 @@ json rejected_check() {
 
 }  // namespace
 
-// As in Kueue. muster took it for an admission of this moment, after each restart anew.
+// As in Kueue. muster took it for an admission of this moment, again after each restart.
 TEST_CASE("an admission without a time is older than every maximum execution time") {
   for (const bool has_time : {true, false}) {
     CAPTURE(has_time);

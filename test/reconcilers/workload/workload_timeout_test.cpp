@@ -1,4 +1,4 @@
-// Workloads whose pods are not ready in time: evicted, tried again, given up.
+// Workloads whose pods are not ready in time: evicted, tried again, deactivated.
 #include <doctest/doctest.h>
 
 #include "reconcilers/workload/backoff.h"

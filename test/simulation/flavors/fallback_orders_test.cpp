@@ -1,4 +1,4 @@
-// Flavor fallback in every order of what can happen meanwhile.
+// Flavor fallback in every order of what can happen during it.
 #include "test/simulation/flavors/world.h"
 
 namespace flavor_fallback_orders_test {

@@ -34,7 +34,7 @@ json jobset_of(const json& job) {
   return jobset;
 }
 
-// What an admission may change of a template.
+// What an admission can change of a template.
 json placement(const json& job) {
   json found;
   const json& pod_template = object_at(job, {"spec", "template"});

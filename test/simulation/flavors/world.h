@@ -39,7 +39,7 @@ inline json rules_of(const std::vector<std::pair<const char*, int>>& minutes) {
   return rules;
 }
 
-// KEP-2560's queue: so many cpus of each flavor.
+// KEP-2560's queue: this many cpus of each flavor.
 inline std::vector<json> three_flavors(const json& rules, const char* policy, int reservation = 1, int spot = 10,
                                        int on_demand = 10) {
   std::vector<json> objects;

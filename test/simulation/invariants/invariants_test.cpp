@@ -192,7 +192,7 @@ TEST_CASE_FIXTURE(Fixture, "invariants: what may be said about a run") {
 
 TEST_CASE_FIXTURE(Fixture, "invariants: which repetitions of a write are one too many") {
   make_gate();
-  // The one patch that may come without a version.
+  // The one patch that can come without a version.
   const reconcilers::Write same{
       .verb = reconcilers::Verb::kPatch, .target = job_key(), .body = {{"spec", {{"suspend", true}}}}};
   SUBCASE("the same process again") {

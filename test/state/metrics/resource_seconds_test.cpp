@@ -156,7 +156,7 @@ TEST_CASE("resource seconds: each second is counted by one leader, whoever it is
   CHECK(a.shown(25) == "q/team-a/f/cpu=20 ");
   CHECK(b.shown(25) == "q/team-a/f/cpu=30 ");
   b.counted.end(at(25));
-  a.counted.begin(at(27));  // nobody led for two seconds
+  a.counted.begin(at(27));  // no replica led for two seconds
   const TypedObject ended = workload("w", cpus("2"), {"QuotaReserved", "Admitted", "Finished"});
   a.put(ended, 30);
   b.put(ended, 30);

@@ -1,4 +1,4 @@
-// What must hold once everything has come to rest, in a cluster where every job fits into its queue:
+// What must hold once all writes have ended, in a cluster where every job fits into its queue:
 //
 //   nothing waits in vain   no Workload waits for quota while none holds any; one whose backoff goes on waits for that
 //   nothing is kept         a Workload that is evicted, or whose Job has ended or gone, holds no quota

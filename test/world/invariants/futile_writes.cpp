@@ -14,7 +14,7 @@ using nlohmann::json;
 
 constexpr int kMostOwners = 10;
 
-// What another object can take the place of; empty: muster may delete it as often as it likes, since it has run.
+// What another object can take the place of; empty: muster can delete it as often as it likes, since it has run.
 std::string place_of(const ResourceType& type, const json& object) {
   const auto controller = controller_of(object);
   if (!controller) return "";

@@ -4,8 +4,8 @@
 //   undone    an object that muster has deleted is made again, and muster deletes that one too: pods that have not
 //             started, of one controller; Jobs of one name and attempt
 //
-// Of all that one object of a user leads to, which is the last of its owners, at most so many in any minute, and of the
-// deletes only those that repeat one.
+// Of all that one object of a user leads to, which is the last of its owners, at most this many in any minute, and of
+// the deletes only those that repeat one.
 #pragma once
 
 #include <deque>

@@ -53,8 +53,8 @@ std::string seconds_text(Duration duration) {
   return text.insert(text.size() - 3, ".") + " s";
 }
 
-// Whether the owner of a gang's ConfigMap is suspended, or has been: the end of its run may have
-// been on its way when it was resumed.
+// Whether the owner of a gang's ConfigMap is suspended, or has been: the end of its run was possibly on its way when it
+// was resumed.
 bool has_rested(const ApiServer& server, const json& config_map) {
   for (const json& owner : array_at(config_map, {"metadata", "ownerReferences"})) {
     const ObjectKey key{string_at(owner, {"kind"}) == kJobSets.kind ? &kJobSets : &kJobs,

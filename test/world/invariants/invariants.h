@@ -3,11 +3,11 @@
 //   all-or-nothing   no main container of a gang's run starts before all pods that were
 //                    expected of the run had started their waiters, at one and the same
 //                    time, as far as the API server knew
-//   one verdict      a run's token stands in `started` or in `expired`, never in both, not
+//   one verdict      a run's token is in `started` or in `expired`, never in both, not
 //                    twice; muster never says the other later, and takes none back while a
 //                    pod of the run lives
-//   no write twice   a process does not repeat a write that was answered and after which
-//                    nobody has changed the object
+//   no write twice   a process does not repeat a write that was answered and after which no other client
+//                    has changed the object
 //   quota            see test/world/invariants/quota_invariants.h
 //   flavors          see test/world/invariants/flavor_invariants.h and idle_flavors.h
 //   preemption       see test/world/invariants/preemption_invariants.h

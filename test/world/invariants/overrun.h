@@ -6,8 +6,8 @@
 //  - what is admitted for either is in the Workloads whose controller it is
 //
 // When a Workload ends or goes, its pods have half a minute to do so, too; as long a Job that
-// loses its controller counts as a part of it, whose quota is still held. Pods that nobody
-// but a tenant has made (kForged) count for nothing: no Job controller would keep them.
+// loses its controller counts as a part of it, whose quota is still held. Pods that only a tenant has made (kForged)
+// count for nothing: no Job controller would keep them.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// Which pods run and which wait, kept from the API server's history, so that a test may
+// Which pods run and which wait, kept from the API server's history, so that a test can
 // ask after every step although there are thousands.
 #pragma once
 

@@ -141,7 +141,7 @@ void QuotaInvariants::check_release(const Workload& workload, const Holding& hel
 void QuotaInvariants::check_pods_gone(const Workload& workload) {
   const std::string_view uid = workload.meta.label(kJobUidLabel);
   if (uid.empty()) return;
-  // What muster was told before the clock was set back still counts; stamps are whole seconds.
+  // What muster received before the clock was set back still counts; stamps are whole seconds.
   const TimePoint latest = timeline_.latest_wall() + std::chrono::seconds(1);
   const std::string dead_since = format_rfc3339(to_timestamp(latest - kDeadNode));
   for (const std::string_view label : {kControllerUidLabel, kJobSetUidLabel}) {

@@ -1,15 +1,15 @@
 // What must hold of quota in every state of every run:
 //
 //   never above quota   when a Workload gets quota, its ClusterQueue uses no more than it has
-//                       and may borrow, and its tree of Cohorts no more than all in it have
+//                       and can borrow, and its tree of Cohorts no more than all in it have
 //   nothing twice       quota is never handed from one ClusterQueue to another, and given
 //                       back only by an eviction, at the end, or with the Workload
 //   no pods without     quota is not given back while the job is active, or while a pod of the group could run; nor,
 //                       however the Workload of a Job or JobSet ends, while one of its pods has a node
 //
 // It looks at what the API server stores, and knows nothing of muster's ledger. A quota that
-// was changed counts on for half a minute: an admission may be on its way while the change
-// is. Lending limits are not looked at.
+// was changed counts on for half a minute: an admission can be on its way while the change
+// is. Lending limits are not checked.
 #pragma once
 
 #include <functional>

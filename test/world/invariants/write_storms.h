@@ -1,10 +1,10 @@
-// Whether muster's writes come to rest:
+// Whether muster's writes end:
 //
 //   no alternation   of an object's last four values, all written by muster, the third is
-//                    not the first and the fourth not the second while nobody else wrote
-//                    anything, and muster heard of no such write; in a busy cluster the same
-//                    of what matters to others (spec, conditions), over eight values, while
-//                    nobody else wrote this object or a queue
+//                    not the first and the fourth not the second while no other client wrote anything,
+//                    and muster heard of no such write; in a busy cluster the same of what matters to
+//                    others (spec, conditions), over eight values, while no other client wrote this object or a
+//                    queue
 //   quiet            after the last write or fault that is not muster's, muster writes each
 //                    object a few times at most
 //
@@ -25,7 +25,7 @@ namespace muster::world {
 
 class WriteStorms {
  public:
-  // Writes of muster to one object for one thing that somebody else did.
+  // Writes of muster to one object for one thing that another client did.
   static constexpr int kMostWrites = 12;
 
   using Report = std::function<void(std::string)>;
@@ -35,7 +35,7 @@ class WriteStorms {
   void see(const Change& change, bool by_muster);
   // A replica of muster hears of a change; what others did is news to it only then.
   void see_heard(const Change& change);
-  // A fault, a clock that was set, another leader: muster may have reason to write again.
+  // A fault, a clock that was set, another leader: muster can have reason to write again.
   void note_disturbance() { ++disturbances_; }
 
  private:

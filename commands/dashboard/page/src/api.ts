@@ -91,7 +91,7 @@ export interface List<Item> {
     counts?: Record<string, number>;
     recordsSubmitters?: boolean;
     notes?: string[];
-    alarm?: string; // muster is down, or nobody leads
+    alarm?: string; // muster is down, or no replica leads
     hidden?: { count: number; amount: string };
   };
   items: Item[];
@@ -149,7 +149,7 @@ export interface Context {
   kinds?: string[]; // "Job.batch", "Pod.": of objects that can be asked about; an older muster has none
 }
 
-// Why there is no answer; `status` is 0 where nobody answered.
+// Why there is no answer; `status` is 0 where no server answered.
 export class NoAnswer extends Error {
   constructor(message: string, readonly status: number) {
     super(message);

@@ -38,7 +38,7 @@ function Key({ of, children }: { of: string; children: string }) {
   return <span class="keyed"><i class={"key part " + of} />{children}</span>;
 }
 
-// What of a queue's reach is used by whom. Quota that it has lent is free for nobody; what it can still borrow is free.
+// Which queues use what a queue can reach. Quota that it has lent is not free; what it can still borrow is free.
 export function partsOf(quota: Quota) {
   const used = amount(quota.used), nominal = amount(quota.nominal);
   const borrowed = Math.min(amount(quota.borrowed), used);

@@ -88,7 +88,7 @@ function Answer({ namespace, job, answer }: { namespace: string; job: JobName; a
   );
 }
 
-// What happens without a person, then what somebody can do.
+// What happens without a person, then what a person can do.
 function Changes({ answer, at }: { answer: Explained; at: number }) {
   const { starts = [], actions = [] } = answer;
   const said = new Set([...starts, ...actions.map((action) => action.what + (action.by === "you" ? "" : " (" + action.by + ")") + (action.command === undefined ? "." : ": " + action.command))]);

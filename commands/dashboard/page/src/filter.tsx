@@ -76,7 +76,7 @@ export function narrows(filter: Filter): boolean {
 
 const PAUSE = 250; // of typing, before it is searched for
 
-// A text that is typed: `set` is called when somebody pauses, or presses Enter.
+// A text that is typed: `set` is called when the user pauses, or presses Enter.
 function Typed({ label, value, set, ...more }: { label: string; value: string; set: (value: string) => void; [attribute: string]: unknown }) {
   const [typed, setTyped] = useState(value);
   useEffect(() => setTyped(value), [value]);

@@ -1,4 +1,4 @@
-// The jobs of a namespace, or of all that this person may list.
+// The jobs of a namespace, or of all that this person can list.
 import { useState } from "preact/hooks";
 
 import { query, type List, type WorkloadItem } from "./api";

@@ -1,4 +1,4 @@
-// Answers that are asked for again and again while somebody looks at the page.
+// Answers that are asked for again and again while the page is visible.
 import { useEffect, useState } from "preact/hooks";
 
 import { ask, NoAnswer } from "./api";

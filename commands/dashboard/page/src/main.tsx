@@ -1,5 +1,5 @@
 // The page of `muster dashboard`. Views are fragments of the address, so that they can be kept as bookmarks while the
-// command runs, and nothing of them is sent to anybody.
+// command runs, and nothing of them is sent to a server.
 import { render } from "preact";
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 

@@ -1,4 +1,4 @@
-// Where somebody was on a view: Back returns to it. Each entry of the browser's history keeps the place of its own view.
+// Where the user was on a view: Back returns to it. Each entry of the browser's history keeps the place of its view.
 interface Place {
   main: number; // pixels that the view is scrolled
   rows: number; // and its list
@@ -34,8 +34,8 @@ function scrollTo(selector: string, top: number): boolean {
   return Math.abs(box.scrollTop - top) < 2;
 }
 
-// Returns to the place of this entry of the history as soon as the view has grown enough, unless somebody moves first.
-// The result ends it.
+// Returns to the place of this entry of the history as soon as the view has grown enough, unless the user scrolls
+// first. The result ends it.
 export function restorePlace(): () => void {
   const place = (window.history.state as { place?: Place } | null)?.place;
   if (place === undefined) return () => {};

@@ -44,7 +44,7 @@ function Totals({ queues }: { queues: ClusterQueueItem[] }) {
   );
 }
 
-// So many of a long list that each picture is drawn at once, and more with each one.
+// The first part of a long list, small enough to be drawn at once; each further picture draws more.
 function useGrowing(total: number, step: number): number {
   const [shown, setShown] = useState(step);
   useEffect(() => {
@@ -88,7 +88,7 @@ interface TreeParts {
   at: number;
 }
 
-// Deeper trees are cut: a cycle of Cohorts, which nobody rejects, must not hang the page.
+// Deeper trees are cut: a cycle of Cohorts, which no webhook rejects, must not hang the page.
 const DEEPEST = 20;
 
 function Cohort({ cohort, tree, depth }: { cohort: CohortItem; tree: TreeParts; depth: number }) {

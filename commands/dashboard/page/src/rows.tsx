@@ -1,5 +1,5 @@
 // Workloads as rows. Only the rows in sight are asked for and drawn, so that a list of 50,000 costs what one of 50 does.
-// A row has a fixed height: an update never moves what somebody reads.
+// A row has a fixed height: an update never moves what the user reads.
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 

@@ -17,7 +17,7 @@ function same(what: string, is: unknown, wanted: unknown): void {
 for (const [resource, quantity, wanted] of table) same(resource + " " + quantity, readable(resource!, quantity), wanted);
 same("a count", count(50000), "50,000");
 
-// [nominal, used, borrowed, free, max] and what is drawn of it: own, lent, free of its own, borrowed, used by others.
+// [nominal, used, borrowed, free, max] and what is drawn of it: own, lent, free own, borrowed, used by others.
 const bars: [string, string[], number[]][] = [
   ["idle, alone", ["10", "0", "0", "10", "10"], [0, 0, 10, 0, 0]],
   ["full, alone", ["10", "10", "0", "0", "10"], [10, 0, 0, 0, 0]],
