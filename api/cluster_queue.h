@@ -13,7 +13,7 @@
 
 #include "api/flavor_fallback.h"
 #include "api/meta/object_meta.h"
-#include "api/object_pointers.h"
+#include "api/meta/object_pointers.h"
 #include "api/pod_spec.h"
 #include "api/preemption_protection.h"
 

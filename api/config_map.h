@@ -6,7 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "api/meta/object_meta.h"
-#include "api/object_pointers.h"
+#include "api/meta/object_pointers.h"
 
 namespace muster {
 

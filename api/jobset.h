@@ -12,7 +12,7 @@
 
 #include "api/job.h"
 #include "api/meta/object_meta.h"
-#include "api/object_pointers.h"
+#include "api/meta/object_pointers.h"
 #include "base/shared_text.h"
 
 namespace muster {

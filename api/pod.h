@@ -7,7 +7,7 @@
 #include <string>
 
 #include "api/meta/object_meta.h"
-#include "api/object_pointers.h"
+#include "api/meta/object_pointers.h"
 #include "api/pods/pod_phase.h"
 
 namespace muster {

@@ -10,8 +10,8 @@
 
 #include "api/meta/object_event.h"
 #include "api/meta/object_meta.h"
+#include "api/meta/object_pointers.h"
 #include "api/meta/resource_type.h"
-#include "api/object_pointers.h"
 
 namespace muster {
 

@@ -6,10 +6,10 @@
 #include <tuple>
 
 #include "api/requests.h"
+#include "scheduler/order/workload_order.h"
 #include "scheduler/partial_admission.h"
 #include "scheduler/preemption/fair_sharing.h"
 #include "scheduler/reservation.h"
-#include "scheduler/workload_order.h"
 
 namespace muster::scheduler {
 namespace {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "api/meta/object_pointers.h"
 #include "api/meta/time.h"
-#include "api/object_pointers.h"
 #include "base/clock.h"
 #include "scheduler/quota/names.h"
 

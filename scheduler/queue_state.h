@@ -8,7 +8,7 @@
 
 #include "api/cluster_queue.h"
 #include "base/clock.h"
-#include "scheduler/pending_queue.h"
+#include "scheduler/order/pending_queue.h"
 #include "scheduler/quota/ledger.h"
 #include "scheduler/quota/names.h"
 

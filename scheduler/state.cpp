@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include <tuple>
-#include "scheduler/workload_order.h"
+#include "scheduler/order/workload_order.h"
 
 namespace muster::scheduler {
 

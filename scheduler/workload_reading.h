@@ -7,8 +7,8 @@
 #include "api/requests.h"
 #include "api/workload.h"
 #include "base/clock.h"
+#include "scheduler/order/workload_order.h"
 #include "scheduler/state.h"
-#include "scheduler/workload_order.h"
 
 namespace muster::scheduler {
 

@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "api/config/queue_settings.h"
-#include "api/object_pointers.h"
+#include "api/meta/object_pointers.h"
 #include "base/clock.h"
 
 namespace muster::state {

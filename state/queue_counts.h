@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "api/object_pointers.h"
+#include "api/meta/object_pointers.h"
 #include "api/requests.h"
 
 namespace muster::state {

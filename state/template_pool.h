@@ -6,7 +6,7 @@
 #include <memory>
 #include <unordered_map>
 
-#include "api/object_pointers.h"
+#include "api/meta/object_pointers.h"
 #include "api/pod_spec.h"
 
 namespace muster::state {

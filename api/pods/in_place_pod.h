@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "api/meta/object_meta.h"
+#include "api/meta/object_pointers.h"
 #include "api/meta/resource_type.h"
-#include "api/object_pointers.h"
 #include "api/pods/pod_phase.h"
 
 namespace muster {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "api/meta/object_meta.h"
-#include "api/object_pointers.h"
+#include "api/meta/object_pointers.h"
 #include "api/pod_spec.h"
 
 namespace muster {

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "api/requests.h"
-#include "scheduler/workload_order.h"
+#include "scheduler/order/workload_order.h"
 
 namespace muster::scheduler {
 

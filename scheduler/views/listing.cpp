@@ -4,8 +4,8 @@
 #include <unordered_map>
 
 #include "scheduler/eligibility.h"
+#include "scheduler/order/workload_order.h"
 #include "scheduler/state.h"
-#include "scheduler/workload_order.h"
 
 namespace muster::scheduler {
 namespace {

@@ -1,5 +1,5 @@
-// Why a pending Workload has its place: the terms of scheduler/workload_order.h, of it and of the Workloads around it.
-// What `kubectl muster priority` shows.
+// Why a pending Workload has its place: the terms of scheduler/order/workload_order.h, of it and of the Workloads
+// around it. What `kubectl muster priority` shows.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "api/workload.h"
-#include "scheduler/workload_order.h"
+#include "scheduler/order/workload_order.h"
 
 namespace muster::scheduler {
 

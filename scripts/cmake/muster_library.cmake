@@ -8,7 +8,7 @@ endif()
 
 function(muster_warnings target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wimplicit-fallthrough)
-  # Clang has warnings of its own. They do not stop the build of the fuzzers.
+  # Clang has additional warnings. They do not stop the build of the fuzzers.
   if(NOT MUSTER_FUZZ)
     target_compile_options(${target} PRIVATE -Werror)
   endif()
@@ -20,7 +20,7 @@ endfunction()
 
 # What the product is built with and tests are not: overflows of buffers and of the stack end the
 # process, and the processor, where it can, refuses jumps that no compiler has made
-# (test/hardening reads the outcome from the executables). Sanitizers have checks of their own.
+# (test/hardening reads the outcome from the executables). Sanitizers have their own checks.
 function(muster_hardened target)
   if(NOT MUSTER_SANITIZE)
     target_compile_options(${target} PRIVATE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -fstack-protector-strong -fPIE)
@@ -33,8 +33,8 @@ function(muster_hardened target)
 endfunction()
 
 # muster_library(<room> [WITH subfolder...] [DEPENDS room...] [USES room...] [LINK target...])
-# A room is a folder, as api or api/codec. Its .cpp files, and those of the subfolders that are no rooms
-# of their own, are the library muster_<room>, with _ for /. DEPENDS are the rooms that its headers include, USES those
+# A room is a folder, as api or api/codec. Its .cpp files, and those of the subfolders that are no separate
+# rooms, are the library muster_<room>, with _ for /. DEPENDS are the rooms that its headers include, USES those
 # that only its sources include: no room less and none more (test/arrows).
 function(muster_library room)
   cmake_parse_arguments(ARG "" "" "WITH;DEPENDS;USES;LINK;GENERATED" ${ARGN})

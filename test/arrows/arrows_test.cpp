@@ -1,4 +1,4 @@
-// The arrows of the house: which room may include which, read from the link lines in CMakeLists.txt
+// The arrows of the house: which room includes which, read from the link lines in CMakeLists.txt
 // and checked against the #include lines; and what a pure room must not touch. A room is a folder with
 // a library, as api or api/codec; a folder without one belongs to the room around it.
 #include <doctest/doctest.h>
@@ -232,7 +232,7 @@ TEST_CASE("arrows: what CMake declares of a room is what its files include") {
 }
 
 TEST_CASE("arrows: a header and its source are one module, and no modules go in a circle") {
-  // Each is a class or a table whose parts stand in several sources. This list only shrinks.
+  // Each is a class or a table whose parts are in several sources. This list only shrinks.
   const std::vector<std::string> known = {
       "api/codec/yaml api/codec/yaml_node",
       "api/config/configuration api/config/muster_configuration api/config/muster_setting_values "
@@ -252,9 +252,9 @@ TEST_CASE("arrows: a header and its source are one module, and no modules go in 
       "manifests/catalog manifests/chart",
       "reconcilers/queues/cluster_queue reconcilers/queues/cohort reconcilers/queues/queue_status",
       "reconcilers/workload/execution_time reconcilers/workload/workload_draft",
-      "scheduler/flavor_assignment scheduler/pending_queue scheduler/preemption/fair_sharing "
-      "scheduler/preemption/preemption scheduler/preemption/preemption_search scheduler/preemption/protection "
-      "scheduler/queue_state scheduler/shape scheduler/state scheduler/wake_conditions scheduler/workload_order "
+      "scheduler/flavor_assignment scheduler/order/pending_queue scheduler/order/workload_order "
+      "scheduler/preemption/fair_sharing scheduler/preemption/preemption scheduler/preemption/preemption_search "
+      "scheduler/preemption/protection scheduler/queue_state scheduler/shape scheduler/state scheduler/wake_conditions "
       "scheduler/workload_state",
   };
   std::vector<std::string> found;

@@ -1,4 +1,4 @@
-#include "scheduler/pending_queue.h"
+#include "scheduler/order/pending_queue.h"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>

@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kRooms[] = {"api",       "commands",   "engine",     "explain", "jobs",
                                   "manifests", "mutators",   "runtime",    "server",  "reconcilers",
-                                  "scheduler", "simulation", "validators", "state"};
+                                  "scheduler", "forecast", "validators", "state"};
 
 // Names in the domains that are no keys of labels or annotations: controllers, field managers, scheduling gates,
 // finalizers, indexes, and the beginnings of names.

@@ -1,4 +1,4 @@
-#include "scheduler/workload_order.h"
+#include "scheduler/order/workload_order.h"
 
 #include "scheduler/preemption/preemption.h"
 

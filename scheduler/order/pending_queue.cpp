@@ -1,10 +1,10 @@
-#include "scheduler/pending_queue.h"
+#include "scheduler/order/pending_queue.h"
 
 #include <algorithm>
 #include <limits>
 
+#include "scheduler/order/workload_order.h"
 #include "scheduler/state.h"
-#include "scheduler/workload_order.h"
 
 namespace muster::scheduler {
 namespace {
