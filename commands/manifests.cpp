@@ -67,12 +67,8 @@ int print_manifests(const ManifestsOptions& options, std::ostream& out, std::ost
   fitted.rights = manifests::rights_for(configuration);
   fitted.unqueued_kinds = configuration.muster.unqueued_kinds.value_or(UnqueuedKinds::kWarn);
   fitted.external_frameworks = kinds_with_queue(configuration.kueue);
-  // Without a configuration file, the shipped one is installed: it waits for ready pods, and names another Secret than
-  // Kueue's default.
-  if (options.config_file.empty()) {
-    fitted.rights.secret = manifests::kCertificateSecretName;
-    fitted.rights.reads_events = configuration.muster.pod_reasons;
-  }
+  // Without a configuration file, the shipped one is installed: it names another Secret than Kueue's default.
+  if (options.config_file.empty()) fitted.rights.secret = manifests::kCertificateSecretName;
   fitted.arguments = arguments_of(options.given);
   fitted.registration.url = options.webhook_url;
   out << manifests::print_yaml(manifests::manifests(*set, fitted));

@@ -177,10 +177,10 @@ void ServeProcess::start_recording(const runtime::EngineSurroundings& surroundin
 }
 
 void ServeProcess::start_late_pod_reader() {
+  if (!settings_.configuration.muster.pod_reasons) return;
   const auto wait = runtime::reconciler_settings_of(settings_, false, namespace_).queues.wait_for_pods_ready;
-  if (!wait || !settings_.configuration.muster.pod_reasons) return;
   late_pods_ = runtime::make_late_pod_reader(
-      *wait, cluster_->note_api(), [this] { return deciding(); },
+      wait, cluster_->note_api(), [this] { return deciding(); },
       [this](ObjectEvent event) { events_->record(std::move(event)); }, clock_);
 }
 

@@ -108,7 +108,7 @@ class ServeProcess {
   server::EngineMetrics engine_metrics_;
   runtime::EngineReports reports_{engine_metrics_};
   runtime::HistoryRecorder history_{clock_};
-  std::unique_ptr<runtime::LatePodReader> late_pods_;  // null: no waitForPodsReady, or no podReasons
+  std::unique_ptr<runtime::LatePodReader> late_pods_;  // null: no podReasons
   std::unique_ptr<runtime::EngineWatch> engine_watch_;
   std::unique_ptr<runtime::FileRecorder> recorder_;  // null: nothing is recorded
   std::unique_ptr<runtime::EngineLoop> loop_;

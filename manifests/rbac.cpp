@@ -221,7 +221,7 @@ RightsOptions rights_for(const LoadedConfiguration& configuration) {
   options.patches_jobset_definition = muster.patch_jobset_definition;
   options.keeps_policy = muster.unqueued_kinds.has_value() || !kinds_with_queue(kueue).empty();
   options.writes_cohorts = find_path(kueue.effective, {"fairSharing"}) != nullptr;
-  options.reads_events = muster.pod_reasons && wait_for_pods_ready_enabled(kueue);
+  options.reads_events = muster.pod_reasons;
   options.aggregated_visibility = muster.aggregated_visibility;
   options.secret = kueue.cert_management.enable ? kueue.cert_management.webhook_secret_name : "";
   options.lease = kueue.leader_election.leader_elect ? kueue.leader_election.resource_name : "";

@@ -37,7 +37,7 @@ struct RightsOptions {
   bool keeps_policy = false;
   // Fair sharing: Cohorts show their share.
   bool writes_cohorts = false;
-  // An eviction says why pods were late (waitForPodsReady, podReasons): Events are listed for it.
+  // An eviction says why pods were late (podReasons): Events are listed for it.
   bool reads_events = true;
   // The visibility API is aggregated: muster keeps the CA bundle of its APIServices, and reads by which certificate the
   // API server is to be known.

@@ -71,8 +71,8 @@ struct MusterConfiguration {
   bool aggregated_visibility = false;
   // The page of `muster dashboard` is served at the port of the metrics, for installations with their own proxy.
   bool dashboard = false;
-  // With waitForPodsReady: an eviction says why the pods were late, for which the leader reads pods and Events once
-  // before it.
+  // An eviction by waitForPodsReady or by the timeout of a flavor says why the pods were late, for which the leader
+  // reads pods and Events once before it.
   bool pod_reasons = true;
   // The user who submits a job is written on the job and its Workload, for lists.
   bool record_submitter = false;

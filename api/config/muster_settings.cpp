@@ -221,14 +221,15 @@ constexpr MusterSetting kSettings[] = {
     {.name = "podReasons",
      .flag = "--pod-reasons",
      .value = toggle<&M::pod_reasons>(),
-     .help = "With waitForPodsReady: say in an eviction why the pods were late",
+     .help = "Say in an eviction by waitForPodsReady or flavor fallback why the pods were late",
      .off_help = "Read no pods and Events for it; muster then needs no right to list Events",
      .fits_manifests = true,
      .page =
-         "With `waitForPodsReady`: shortly before the timeout of a job the leader lists its pods and, where they do "
-         "not say it, the Warning Events of its namespace, once for each attempt. The reason is in the message of the "
-         "eviction, so in `explain` and in the history, and in an Event of the job. Otherwise muster reads no Events, "
-         "and needs no right to: see [explain.md](explain.md#why-pods-are-late)."},
+         "Shortly before a job is evicted for late pods, by `waitForPodsReady` or by the timeout of a flavor "
+         "([flavor fallback](flavor-fallback.md)), the leader lists its pods and, where they do not say it, the "
+         "Warning Events of its namespace, once for each attempt. The reason is in the message of the eviction, so in "
+         "`explain`, in lists and in the history, and in an Event of the job. Otherwise muster reads no Events, and "
+         "needs no right to: see [explain.md](explain.md#why-pods-are-late)."},
     {.name = "recordSubmitter",
      .flag = "--record-submitter",
      .value = toggle<&M::record_submitter>(),

@@ -204,6 +204,19 @@ std::string_view words_of(PodProblem problem) {
   return "";
 }
 
+// " cannot be scheduled", " are being started".
+std::string predicate_of(PodProblem problem, bool plural) {
+  std::string predicate;
+  if (problem >= PodProblem::kNotReady) predicate = plural ? " are" : " is";
+  if (problem == PodProblem::kFailed) predicate = plural ? " have" : " has";
+  return predicate.append(words_of(problem));
+}
+
+bool is_of_word(char letter) {
+  return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') || (letter >= '0' && letter <= '9') ||
+         letter == '_';
+}
+
 }  // namespace
 
 std::string readable_text(std::string_view text, size_t most) {
@@ -314,17 +327,32 @@ std::string sentence_of(const PodReason& reason) {
   std::string sentence = reason.kind + " " + reason.name;
   const int64_t more = reason.pods - 1;
   if (more > 0) sentence += " and " + std::to_string(more) + " more";
-  const bool is_state = reason.problem >= PodProblem::kNotReady;
-  if (is_state) sentence += more > 0 ? " are" : " is";
-  if (reason.problem == PodProblem::kFailed) sentence += more > 0 ? " have" : " has";
-  sentence += words_of(reason.problem);
-  sentence += " (" + reason.token + ")";
+  sentence += predicate_of(reason.problem, more > 0) + " (" + reason.token + ")";
   std::string said = reason.container;
   // Whoever continues the sentence has the full stop; what was cut keeps its dots.
   std::string text = reason.text;
   if (text.ends_with('.') && !text.ends_with("..")) text.pop_back();
   if (!text.empty()) said += (said.empty() ? "" : ": ") + text;
   return said.empty() ? sentence : sentence + ": " + said;
+}
+
+std::string shown_token(std::string_view text) {
+  // The first one: what pods and Events say comes after the token.
+  size_t first = std::string_view::npos, begin = 0;
+  for (uint8_t number = 0; number <= static_cast<uint8_t>(PodProblem::kNotScheduled); ++number) {
+    for (const bool plural : {false, true}) {
+      const std::string words = predicate_of(static_cast<PodProblem>(number), plural) + " (";
+      const size_t found = text.find(words);
+      if (found >= first) continue;
+      first = found;
+      begin = found + words.size();
+    }
+  }
+  if (first == std::string_view::npos) return "";
+  const std::string_view token = text.substr(begin, text.substr(begin, kMostShownToken + 1).find(')'));
+  const bool shown = begin + token.size() < text.size() && token.size() <= kMostShownToken &&
+                     std::all_of(token.begin(), token.end(), is_of_word);
+  return shown ? std::string(token) : "";
 }
 
 }  // namespace muster

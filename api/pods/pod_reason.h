@@ -90,6 +90,11 @@ std::optional<PodReason> why_pods_are_late(const PodQuestion& question, const st
 
 // "Pod train-x and 2 more cannot be scheduled (Unschedulable): 0/4 nodes are available".
 std::string sentence_of(const PodReason& reason);
+// The token of that sentence, from a text that contains it, as the message of an eviction: "Unschedulable". Only to
+// show it: whoever can write the text chooses the word. Letters, digits and underscores, at most kMostShownToken bytes;
+// empty: the text has no such sentence, or its token is of another form.
+constexpr size_t kMostShownToken = 40;
+std::string shown_token(std::string_view text);
 
 // On one line, without control characters and invalid UTF-8, at most `most` bytes; what is cut ends with "...".
 std::string readable_text(std::string_view text, size_t most);

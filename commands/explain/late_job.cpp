@@ -82,8 +82,7 @@ void add_late_pods(kube::KubeApi& api, const ObjectKey& key, ExplainReply& reply
   if (!seen.events_refused.empty())
     reply.notes.push_back(cannot_see("events", key.ns, seen.events_refused, seen.events_forbidden));
   if (seen.cut) reply.notes.push_back("Only the first " + std::to_string(seen.pods.size()) + " pods were read.");
-  if (const auto reason = why_pods_are_late(late->question, seen.pods, seen.events))
-    explain::add_pod_reason(*reason, reply);
+  if (const auto reason = runtime::why_pods_are_late(late->question, seen)) explain::add_pod_reason(*reason, reply);
 }
 
 }  // namespace muster::commands

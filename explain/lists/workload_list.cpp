@@ -68,16 +68,18 @@ void add_labels(const Labels& labels, json& item) {
 json to_json(const QueueSnapshot& snapshot, const ListedWorkload& listed, const WorkloadFilter& filter,
              const StartEstimates* starts) {
   const Workload& workload = *listed.object;
-  const std::string reason = reason_of(snapshot, listed);
+  const std::string reason = reason_of(snapshot, listed), pod_reason = pod_reason_of(snapshot, listed);
+  const std::string words = in_words(reason) + (pod_reason.empty() ? "" : ": " + pod_reason);
   json item = {{"namespace", workload.meta.ns},
                {"name", workload.meta.name},
                {"localQueue", workload.queue_name},
                {"state", state_of(listed)},
                {"reason", reason},
-               {"reasonInWords", in_words(reason)},
+               {"reasonInWords", words},
                {"since", time_to_json(in_state_since(listed))},
                {"created", time_to_json(workload.meta.created)},
                {"priority", workload.priority}};
+  if (!pod_reason.empty()) item["podReason"] = pod_reason;
   if (workload.priority_class) item["priorityClass"] = workload.priority_class->name.text();
   if (const auto& owner = workload.meta.controller)
     item["job"] = {{"apiVersion", owner->api_version.text()}, {"kind", owner->kind.text()}, {"name", owner->name}};

@@ -22,10 +22,11 @@ struct ListError {
 
 // {kind, apiVersion, metadata: {at, leads, remaining, counts, recordsSubmitters, alarm}, items}. `remaining` is how
 // many come after this part. `counts` is by state, of all that match everything but filter.states. An item names its
-// own Workload only; its labels are those of the job, the first in alphabetic order, at most kMostBytesOfLabels, and
-// labelsLeftOut says how many more there are. An error when the queue that is asked for does not exist, or when
-// filter.labels would compare jobs of a hidden kind. `starts`: when pending ones are estimated to start; null: nothing
-// is said about that.
+// Workload only; its labels are those of the job, the first in alphabetic order, at most
+// kMostBytesOfLabels, and labelsLeftOut says how many more there are. podReason is pod_reason_of (workload_state.h), if
+// there is one, and follows the reason in reasonInWords: "waits for retry: ImagePullBackOff". An error when the
+// queue that is asked for does not exist, or when filter.labels would compare jobs of a hidden kind. `starts`: when
+// pending ones are estimated to start; null: nothing is said about that.
 inline constexpr size_t kMostBytesOfLabels = 2048;
 Result<nlohmann::json, ListError> workload_list(const QueueSnapshot& snapshot, const WorkloadFilter& filter,
                                                 const StartEstimates* starts = nullptr);

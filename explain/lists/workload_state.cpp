@@ -3,12 +3,16 @@
 #include <cctype>
 
 #include "api/meta/constants.h"
+#include "api/pods/pod_reason.h"
+#include "api/texts/workload_texts.h"
 #include "api/workload_conditions.h"
 
 namespace muster::explain {
 namespace {
 
 using Place = ListedWorkload::Place;
+
+constexpr std::string_view kBackoffReason = "Backoff";
 
 const Condition* condition(const Workload& workload, std::string_view type) {
   return find_condition(workload.status.conditions, type);
@@ -41,7 +45,7 @@ std::string written_reason(const Workload& workload) {
 
 std::string reason_of_pending(const QueueSnapshot& snapshot, const ListedWorkload& listed) {
   if (std::string stopped = queue_reason(snapshot.cluster_queues()[listed.queue]); !stopped.empty()) return stopped;
-  if (backs_off(snapshot, *listed.object)) return "Backoff";
+  if (backs_off(snapshot, *listed.object)) return std::string(kBackoffReason);
   return written_reason(*listed.object);
 }
 
@@ -107,6 +111,22 @@ std::string reason_of(const QueueSnapshot& snapshot, const ListedWorkload& liste
   return "";
 }
 
+std::string pod_reason_of(const QueueSnapshot& snapshot, const ListedWorkload& listed) {
+  const Workload& workload = *listed.object;
+  if (listed.place == Place::kFinished || !workload.evicted()) return "";
+  const Condition& evicted = *condition(workload, kEvictedCondition);
+  const auto cause = deactivation_cause(evicted.reason);
+  const bool was_late = evicted.reason == kPodsReadyTimeoutReason || evicted.reason == kFlavorFallbackReason;
+  const bool was_last = cause == kRequeuingLimitExceededReason || cause == kFlavorsExhaustedReason;
+  if (!was_late && !was_last) return "";
+  bool shown = was_last;
+  if (is_holding(listed))
+    shown = !listed.assumed;
+  else if (workload.active)
+    shown = reason_of(snapshot, listed) == kBackoffReason;
+  return shown ? shown_token(evicted.message.text()) : "";
+}
+
 std::string in_words(std::string_view reason) {
   struct Words {
     std::string_view token, words;
@@ -132,7 +152,7 @@ std::string in_words(std::string_view reason) {
       {kPodsReadyTimeoutReason, "pods not ready"},
       {kAdmissionCheckReason, "admission check failed"},
       {"BeingAdmitted", "being admitted"},
-      {"Backoff", "waits for retry"},
+      {kBackoffReason, "waits for retry"},
       {"Running", "running"},
   };
   for (const Words& known : kWords) {

@@ -18,6 +18,10 @@ std::string state_of(const ListedWorkload& listed);
 std::string reason_of(const QueueSnapshot& snapshot, const ListedWorkload& listed);
 // What to call a queue of a kind that cannot be listed: ClusterQueueNotVisible.
 inline constexpr std::string_view kClusterQueueNotVisibleReason = "ClusterQueueNotVisible";
+// Of a Workload that was evicted because its pods were late, and still holds its quota, backs off or is deactivated for
+// it: the reason of the pods, "ImagePullBackOff" (api/pods/pod_reason.h). From the message of the condition, so only to
+// show it. Empty: it is not known, or there is no such eviction.
+std::string pod_reason_of(const QueueSnapshot& snapshot, const ListedWorkload& listed);
 // The reason in at most three words: "waiting for quota". Of a token that is not known, its own words.
 std::string in_words(std::string_view reason);
 // Since when it is in its state: a pending one since its creation or its last eviction.

@@ -67,6 +67,22 @@ Duration time_left(const FlavorAttempt& attempt, Duration timeout, TimePoint now
   return timeout - seconds(attempt.used_seconds) - running_for(attempt, now);
 }
 
+std::vector<FlavorEnd> flavor_ends(const WorkloadStatus& status, const FallbackStrategy& strategy) {
+  std::vector<FlavorEnd> ends;
+  if (!flavor_clocks_run(status) || !status.flavors.is_about(status.admission->cluster_queue)) return ends;
+  for (const std::string& flavor : assigned_flavors(*status.admission)) {
+    const auto timeout = strategy.timeout_of(flavor);
+    const FlavorAttempt* attempt = status.flavors.find(flavor);
+    if (!timeout || attempt == nullptr) continue;
+    const TimePoint since =
+        std::clamp(to_time_point(attempt->assigned_at), TimePoint{}, TimePoint::max() - kLongestFallbackTimeout);
+    const Duration time = *timeout - seconds(std::max(attempt->used_seconds, 0));
+    ends.push_back({since + time, time, flavor});
+  }
+  std::sort(ends.begin(), ends.end(), [](const FlavorEnd& a, const FlavorEnd& b) { return a.end < b.end; });
+  return ends;
+}
+
 bool tracks_flavors(const Workload& workload, const ClusterQueue* queue) {
   return !workload.status.flavors.attempts.empty() || (queue != nullptr && queue->fallback);
 }

@@ -30,6 +30,16 @@ void stop_flavor_clocks(WorkloadStatus& status, TimePoint now);
 // Of the timeout, while the clock runs; negative or zero: it is over.
 Duration time_left(const FlavorAttempt& attempt, Duration timeout, TimePoint now);
 
+// When a flavor that is assigned fails by time, if the pods are not all ready before.
+struct FlavorEnd {
+  TimePoint end;
+  Duration time;  // that the flavor has in this assignment
+  std::string flavor;
+};
+// By the rules of the ClusterQueue where the quota is, the earliest first; empty: no clock runs, or no flavor has a
+// timeout. Stamps of another age are cut, so that no sum overflows.
+std::vector<FlavorEnd> flavor_ends(const WorkloadStatus& status, const FallbackStrategy& strategy);
+
 // Whether PodsReady is set because of the flavors: the queue has rules, or had them when the Workload got its quota.
 // nullptr: the Workload has no queue.
 bool tracks_flavors(const Workload& workload, const ClusterQueue* queue);

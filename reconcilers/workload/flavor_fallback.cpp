@@ -280,8 +280,8 @@ void Fallback::begin_round_when_waited(Plan& plan) {
   begin_round();
 }
 
-Options options_of(const WorkloadDraft& draft, const state::SchedulerDriver& decisions) {
-  const ObjectMeta& meta = draft.workload().meta;
+Options options_of(const Workload& workload, const state::SchedulerDriver& decisions) {
+  const ObjectMeta& meta = workload.meta;
   return scheduler::flavor_options(decisions.scheduler().state(), meta.ns, meta.name);
 }
 
@@ -299,10 +299,28 @@ Step obey_fallback_rules(WorkloadDraft& draft, const state::QueuesOf& queues, co
   if (queues.cluster == nullptr || !queues.cluster->fallback || !draft.status.admission ||
       draft.is_true(kEvictedCondition))
     return Step::kContinue;
-  Options options = options_of(draft, context.decisions);
+  Options options = options_of(draft.workload(), context.decisions);
   if (options.empty()) return Step::kContinue;
   Fallback fallback(draft, *queues.cluster, context.queues(), std::move(options));
   return fallback.obey_rejected_checks() == Step::kDone ? Step::kDone : fallback.obey_timeouts(plan);
+}
+
+bool falls_back_at(const Workload& workload, const state::ClusterState& state, const state::SchedulerDriver& decisions,
+                   TimePoint at) {
+  const state::QueuesOf queues = state::queues_of(workload, state);
+  if (queues.cluster == nullptr || !queues.cluster->fallback) return false;
+  const Options options = options_of(workload, decisions);
+  const Names failed = failed_flavors(workload.status.flavors);
+  Names failing;
+  bool way_out_later = false;
+  for (const FlavorEnd& each : flavor_ends(workload.status, *queues.cluster->fallback)) {
+    if (each.end <= at)
+      failing.push_back(each.flavor);
+    else
+      way_out_later = way_out_later || can_be_left(each.flavor, options, failed);
+  }
+  if (options.empty() || failing.empty()) return false;
+  return !way_out_later || !flavor_to_leave(failing, options, failed).empty();
 }
 
 Step review_failed_flavors(WorkloadDraft& draft, const state::QueuesOf& queues, const ReconcileContext& context,
@@ -314,7 +332,7 @@ Step review_failed_flavors(WorkloadDraft& draft, const state::QueuesOf& queues, 
     return Step::kDone;
   }
   const auto changed = [&] { return draft.changed() ? Step::kDone : Step::kContinue; };
-  Fallback fallback(draft, *queues.cluster, context.queues(), options_of(draft, context.decisions));
+  Fallback fallback(draft, *queues.cluster, context.queues(), options_of(draft.workload(), context.decisions));
   fallback.drop_void_failures();
   if (draft.changed() || is_kept_out(draft.workload(), queues) || lacks_a_flavor(*queues.cluster, context.state))
     return changed();

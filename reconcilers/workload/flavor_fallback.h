@@ -20,6 +20,11 @@ namespace muster::reconcilers {
 Step obey_fallback_rules(WorkloadDraft& draft, const state::QueuesOf& queues, const ReconcileContext& context,
                          Plan& plan);
 
+// Whether the timeouts of its flavors evict or deactivate the Workload at this time, if nothing changes before: with
+// several resource groups a timeout can pass without effect. `at` is the end of a flavor (flavor_clock.h).
+bool falls_back_at(const Workload& workload, const state::ClusterState& state, const state::SchedulerDriver& decisions,
+                   TimePoint at);
+
 // For a Workload without quota: its history is updated to the current rules and flavors of its queue. With
 // RetryAllFlavors a new round begins when the remaining flavors had no free quota during the longest timeout. kDone:
 // the draft has changed.

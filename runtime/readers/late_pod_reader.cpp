@@ -4,6 +4,8 @@
 #include <exception>
 #include <variant>
 
+#include "reconcilers/workload/flavor_clock.h"
+#include "reconcilers/workload/flavor_fallback.h"
 #include "reconcilers/workload/late_pods_note.h"
 #include "reconcilers/workload/workload_timeouts.h"
 #include "runtime/log.h"
@@ -14,10 +16,16 @@ namespace {
 
 // A wall clock that is set is noticed by then.
 constexpr Duration kLongestSleep = std::chrono::seconds(5);
+// One job with many pods, or a slow answer, takes little of the time of others.
+constexpr Duration kLongestRead = std::chrono::seconds(8);
+
+bool is_concerned(const TypedObject& object) {
+  return std::holds_alternative<WorkloadPtr>(object) || std::holds_alternative<ClusterQueuePtr>(object);
+}
 
 }  // namespace
 
-LatePodReader::LatePodReader(const WaitForPodsReady& settings, const Clock& clock, Callbacks callbacks)
+LatePodReader::LatePodReader(const std::optional<WaitForPodsReady>& settings, const Clock& clock, Callbacks callbacks)
     : settings_(settings), clock_(clock), callbacks_(std::move(callbacks)) {
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
@@ -33,51 +41,123 @@ void LatePodReader::stop() {
 }
 
 void LatePodReader::take_in(const engine::Event& event) {
-  const auto workload_of = [](const TypedObject& object) { return std::get_if<WorkloadPtr>(&object); };
+  // Before the lock: most events are about other kinds.
   if (const auto* changed = std::get_if<engine::ObjectChanged>(&event)) {
-    const WorkloadPtr* workload = workload_of(changed->object);
-    if (workload == nullptr) return;
+    if (!is_concerned(changed->object)) return;
     const MutexLock lock(mutex_);
-    put(**workload);
+    put(changed->object);
   } else if (const auto* removed = std::get_if<engine::ObjectRemoved>(&event)) {
-    const WorkloadPtr* workload = workload_of(removed->object);
-    if (workload == nullptr) return;
+    if (!is_concerned(removed->object)) return;
+    const ObjectMeta& meta = meta_of(removed->object);
     const MutexLock lock(mutex_);
-    forget({(*workload)->meta.ns, (*workload)->meta.name});
+    if (std::holds_alternative<WorkloadPtr>(removed->object))
+      forget({meta.ns, meta.name});
+    else if (set_rules(meta.name, std::nullopt))
+      find_ends_again(meta.name);
   } else if (const auto* listed = std::get_if<engine::KindListed>(&event)) {
-    if (listed->type->plural != kWorkloads.plural) return;
+    if (listed->type->plural != kWorkloads.plural && listed->type->plural != kClusterQueues.plural) return;
     const MutexLock lock(mutex_);
-    std::set<Name> gone;
-    for (const auto& [name, waiting] : waiting_) gone.insert(name);
-    for (const TypedObject& object : listed->objects) {
-      const WorkloadPtr* workload = workload_of(object);
-      if (workload == nullptr) continue;
-      gone.erase({(*workload)->meta.ns, (*workload)->meta.name});
-      put(**workload);
-    }
-    for (const Name& name : gone) forget(name);
+    put_list(*listed);
   }
 }
 
-void LatePodReader::put(const Workload& workload) {
-  const Name name{workload.meta.ns, workload.meta.name};
-  if (workload.finished()) return forget(name);
-  const bool runs = workload.active && !workload.evicted() && workload.has_quota_reserved();
-  const auto wait = runs ? reconcilers::pods_ready_wait(workload.status.conditions, settings_) : std::nullopt;
-  const auto found = waiting_.find(name);
-  if (!wait && found == waiting_.end()) return;
-  const TimePoint end = wait ? wait->end : TimePoint{};
-  if (found == waiting_.end() && waiting_.size() >= kMostWorkloads) return;
+void LatePodReader::put(const TypedObject& object) {
+  if (const auto* workload = std::get_if<WorkloadPtr>(&object))
+    put(*workload);
+  else if (const auto* queue = std::get_if<ClusterQueuePtr>(&object))
+    put(**queue);
+}
+
+void LatePodReader::put_list(const engine::KindListed& list) {
+  if (list.type->plural == kClusterQueues.plural) {
+    rules_.clear();
+    for (const TypedObject& object : list.objects) {
+      if (const auto* queue = std::get_if<ClusterQueuePtr>(&object)) set_rules((*queue)->meta.name, (*queue)->fallback);
+    }
+    return find_ends_again("");
+  }
+  std::set<Name> gone;
+  for (const auto& [name, waiting] : waiting_) gone.insert(name);
+  for (const TypedObject& object : list.objects) {
+    gone.erase({meta_of(object).ns, meta_of(object).name});
+    put(object);
+  }
+  for (const Name& name : gone) forget(name);
+}
+
+// Its status changes often, its rules seldom.
+void LatePodReader::put(const ClusterQueue& queue) {
+  if (set_rules(queue.meta.name, queue.fallback)) find_ends_again(queue.meta.name);
+}
+
+bool LatePodReader::set_rules(const std::string& queue, const std::optional<FallbackStrategy>& rules) {
+  const auto found = rules_.find(queue);
+  if (!rules || !rules->longest_timeout()) return rules_.erase(queue) > 0;
+  if (found == rules_.end()) return rules_.size() < kMostQueues && rules_.emplace(queue, *rules).second;
+  if (found->second == *rules) return false;
+  found->second = *rules;
+  return true;
+}
+
+void LatePodReader::find_ends_again(std::string_view queue) {
+  for (auto& [name, waiting] : waiting_) {
+    const auto& admission = waiting.workload->status.admission;
+    if (queue.empty() || (admission && admission->cluster_queue == queue))
+      set_ends(name, waiting, ends_of(*waiting.workload));
+  }
+}
+
+LatePodReader::Ends LatePodReader::ends_of(const Workload& workload) const {
+  // Before the admission there are no pods.
+  if (!workload.active || workload.evicted() || !workload.has_quota_reserved() || !workload.admitted()) return {};
+  Ends ends;
+  if (const auto wait =
+          settings_ ? reconcilers::pods_ready_wait(workload.status.conditions, *settings_) : std::nullopt) {
+    const bool recovers = wait->cause == kWaitForRecoveryReason;
+    ends.push_back(
+        {wait->end, recovers ? settings_->recovery_timeout.value_or(settings_->timeout) : settings_->timeout});
+  }
+  const auto& admission = workload.status.admission;
+  if (const auto rules = admission ? rules_.find(admission->cluster_queue) : rules_.end(); rules != rules_.end()) {
+    for (const reconcilers::FlavorEnd& each : reconcilers::flavor_ends(workload.status, rules->second))
+      ends.push_back({each.end, each.time});
+  }
+  std::sort(ends.begin(), ends.end(), [](const End& a, const End& b) { return a.at < b.at; });
+  return ends;
+}
+
+void LatePodReader::put(const WorkloadPtr& workload) {
+  const Name name{workload->meta.ns, workload->meta.name};
+  if (workload->finished()) return forget(name);
+  Ends ends = ends_of(*workload);
+  if (!waiting_.contains(name)) {
+    // Its queue can get rules later.
+    if (ends.empty() && !reconcilers::flavor_clocks_run(workload->status)) return;
+    if (waiting_.size() >= kMostWorkloads) return;
+  }
   Waiting& known = waiting_[name];
-  if (known.end == end) return;
-  due_.erase({known.due, name});
-  known.end = end;
-  known.note.clear();
-  if (!wait) return;
-  const Duration time = wait->cause == kWaitForRecoveryReason ? settings_.recovery_timeout.value_or(settings_.timeout)
-                                                              : settings_.timeout;
-  known.due = end - std::min<Duration>(kBefore, time / 4);
-  due_.emplace(known.due, name);
+  known.workload = workload;
+  set_ends(name, known, std::move(ends));
+}
+
+void LatePodReader::set_ends(const Name& name, Waiting& waiting, Ends ends) {
+  if (waiting.ends == ends) return;
+  waiting.ends = std::move(ends);
+  // No second read: only what comes later has changed.
+  if (!waiting.ends.empty() && waiting.ends.front().at == waiting.end) return;
+  due_.erase({waiting.due, name});
+  waiting.end = {};
+  waiting.note.clear();
+  plan_read(name, waiting, TimePoint::min());
+}
+
+void LatePodReader::plan_read(const Name& name, Waiting& waiting, TimePoint after) {
+  const auto next =
+      std::find_if(waiting.ends.begin(), waiting.ends.end(), [&](const End& end) { return end.at > after; });
+  if (next == waiting.ends.end()) return;
+  waiting.end = next->at;
+  waiting.due = next->at - std::clamp<Duration>(next->time / 4, Duration::zero(), kBefore);
+  due_.emplace(waiting.due, name);
   changed_.notify_all();
 }
 
@@ -116,17 +196,24 @@ std::optional<std::pair<LatePodReader::Name, TimePoint>> LatePodReader::next(con
       continue;
     }
     due_.erase(due_.begin());
-    const TimePoint end = waiting_[name].end;
-    // Too late: the eviction is written now.
-    if (end > now.wall) return std::pair(name, end);
+    Waiting& waiting = waiting_[name];
+    if (waiting.end > now.wall) return std::pair(name, waiting.end);
+    // Too late for this one: the eviction, if there is one, is written now.
+    plan_read(name, waiting, waiting.end);
   }
   return std::nullopt;
 }
 
 void LatePodReader::read(const Name& name, TimePoint end, const std::stop_token& stop) {
-  const auto job = callbacks_.find({&kWorkloads, name.first, name.second});
-  if (!job) return;
-  const auto reason = callbacks_.see(*job, stop);
+  const auto job = callbacks_.find({&kWorkloads, name.first, name.second}, end);
+  if (!job) {
+    const MutexLock lock(mutex_);
+    const auto found = waiting_.find(name);
+    if (found != waiting_.end() && found->second.end == end) plan_read(name, found->second, end);
+    return;
+  }
+  const Duration time = end - clock_.now().wall;
+  const auto reason = time > Duration::zero() ? callbacks_.see(*job, time, stop) : std::nullopt;
   if (!reason) return;
   bool news = false;
   {
@@ -154,27 +241,36 @@ void LatePodReader::run(const std::stop_token& stop) {
   }
 }
 
-std::unique_ptr<LatePodReader> make_late_pod_reader(const WaitForPodsReady& settings, kube::KubeApi& api,
+std::optional<PodReason> see_late_pods(kube::KubeApi& api, const explain::LateJob& job, Duration time,
+                                       const Clock& clock, std::stop_token stop) {
+  const PodListBounds bounds{.timeout = std::chrono::seconds(4),
+                             .not_after = clock.now().monotonic + std::min<Duration>(time * 3 / 4, kLongestRead)};
+  const SeenPods seen = see_pods(api, job.ns, job.pods, job.question, bounds, std::move(stop));
+  for (const std::string* refused : {&seen.pods_refused, &seen.events_refused}) {
+    if (!refused->empty())
+      log_debug("the reason of late pods may be missing", {{"job", job.ns + "/" + job.job.name}, {"why", *refused}});
+  }
+  return seen.pods_refused.empty() ? why_pods_are_late(job.question, seen) : std::nullopt;
+}
+
+std::unique_ptr<LatePodReader> make_late_pod_reader(const std::optional<WaitForPodsReady>& settings, kube::KubeApi& api,
                                                     std::function<EngineLoop*()> loop,
                                                     std::function<void(ObjectEvent)> tell, const Clock& clock) {
-  const auto find = [loop = std::move(loop)](const ObjectKey& key) {
+  const auto find = [settings, loop = std::move(loop)](const ObjectKey& key, TimePoint end) {
     std::optional<explain::LateJob> job;
     EngineLoop* deciding = loop();
     if (deciding == nullptr) return job;
     deciding->ask([&](const engine::Engine& engine) {
       const Workload* workload = engine.leads() ? engine.state().workload(key.ns, key.name) : nullptr;
-      if (workload != nullptr) job = explain::late_job_of(*workload, engine.state());
+      if (workload == nullptr) return;
+      const auto wait = settings ? reconcilers::pods_ready_wait(workload->status.conditions, *settings) : std::nullopt;
+      if ((wait && wait->end <= end) || reconcilers::falls_back_at(*workload, engine.state(), engine.decisions(), end))
+        job = explain::late_job_of(*workload, engine.state());
     });
     return job;
   };
-  const auto see = [&api](const explain::LateJob& job, std::stop_token stop) {
-    const PodListBounds bounds{.pages = 1, .timeout = std::chrono::seconds(4)};
-    const SeenPods seen = see_pods(api, job.ns, job.pods, job.question, bounds, std::move(stop));
-    for (const std::string* refused : {&seen.pods_refused, &seen.events_refused}) {
-      if (!refused->empty())
-        log_debug("the reason of late pods may be missing", {{"job", job.ns + "/" + job.job.name}, {"why", *refused}});
-    }
-    return seen.pods_refused.empty() ? why_pods_are_late(job.question, seen.pods, seen.events) : std::nullopt;
+  const auto see = [&api, &clock](const explain::LateJob& job, Duration time, std::stop_token stop) {
+    return see_late_pods(api, job, time, clock, std::move(stop));
   };
   return std::make_unique<LatePodReader>(settings, clock,
                                          LatePodReader::Callbacks{.find = find, .see = see, .tell = std::move(tell)});

@@ -19,8 +19,6 @@ import (
 // Flavor fallback (KEP-2560) with seconds instead of minutes: the KEP's three scenarios, a
 // rejecting check, and both spellings of the API.
 
-const flavorTimeout = "2s"
-
 func TestFlavorsThatFailAreLeft(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.HollowNodes(t)
@@ -96,7 +94,7 @@ func soldOutIsLeft(t *testing.T, cluster *harness.Cluster, teams *harness.Teams)
 	teams.SoldOut("spot")
 	teams.Flavor("on-demand")
 	teams.Queue("q", teams.Cpus("reservation=1", "spot=9", "on-demand=9"),
-		fallsBack(teams, "DeactivateWorkload", "reservation:10m", "spot:"+flavorTimeout, "on-demand"))
+		fallsBack(teams, "DeactivateWorkload", "reservation:10m", "spot:4s", "on-demand"))
 	teams.Job("q", "first", 1, "1")
 	teams.RunsWith("first", 1)
 	teams.Job("q", "late", 1, "1")
@@ -105,13 +103,18 @@ func soldOutIsLeft(t *testing.T, cluster *harness.Cluster, teams *harness.Teams)
 	if evictions(evicted, "FlavorFallback", "TimeoutForPodsReadyExceeded") != 1 {
 		t.Errorf("its evictions are counted as %v", evicted.Object["status"])
 	}
+	// muster waits for no pods here (waitForPodsReady): the clock of the flavor alone says when they are read.
+	if why := fmt.Sprint(harness.ConditionOf(evicted, "Evicted")["message"]); !strings.Contains(why, "cannot be scheduled (Unschedulable)") {
+		t.Errorf("the eviction does not say why the pods were late: %q", why)
+	}
+	cluster.WaitForEvent(t, teams.Namespace, "late", "PodsNotReady", "cannot be scheduled (Unschedulable)")
 	teams.RunsWith("late", 1)
 	teams.Await("late", "has started on demand", hasFlavor(teams, "on-demand"), hasFailed(teams),
 		harness.HasCondition("PodsReady", "True", "Started"))
 	if selector := getJob(t, cluster, teams.Namespace, "late").Spec.Template.Spec.NodeSelector[harness.NodeLabel]; selector != "hollow" {
 		t.Errorf("its pods select the nodes %q", selector)
 	}
-	cluster.WaitForEvent(t, teams.Namespace, evicted.GetName(), "EvictedDueToFlavorFallback", "not all pods were ready within 2s")
+	cluster.WaitForEvent(t, teams.Namespace, evicted.GetName(), "EvictedDueToFlavorFallback", "not all pods were ready within 4s")
 	timeline.Check(t)
 }
 
@@ -248,7 +251,7 @@ func oneGroupFallsBack(t *testing.T, cluster *harness.Cluster, teams *harness.Te
 	teams.Flavor("on-demand")
 	teams.AnyNode("fast")
 	teams.AnyNode("slow")
-	teams.Queue("q", withMemory(teams, teams.Cpus("spot=9", "on-demand=9")), fallsBack(teams, "DeactivateWorkload", "spot:"+flavorTimeout, "fast:10m"))
+	teams.Queue("q", withMemory(teams, teams.Cpus("spot=9", "on-demand=9")), fallsBack(teams, "DeactivateWorkload", "spot:2s", "fast:10m"))
 	teams.Job("q", "late", 1, "1", func(job *batchv1.Job) {
 		job.Spec.Template.Spec.Containers[0].Resources.Requests[corev1.ResourceMemory] = resource.MustParse("64Mi")
 	})

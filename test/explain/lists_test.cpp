@@ -145,6 +145,57 @@ TEST_CASE("lists: the reason is the first link that is missing") {
   CHECK(reason("off") == "Inactive Deactivated");
 }
 
+TEST_CASE("lists: an eviction for late pods has their reason, and a message that others write steers nothing") {
+  ExplainCluster cluster = filled();
+  const auto item = [&](const json& status, const json& spec = json::object()) {
+    cluster.put_other("second", -20, "3", {{"spec", spec}, {"status", status}});
+    cluster.follow();
+    for (const json& each : list_workloads(snapshot_of(cluster), {})["items"]) {
+      if (each["name"] == "second")
+        return each.value("state", "") + " " + each.value("reason", "") + " [" + each.value("podReason", "") + "] " +
+               each.value("reasonInWords", "");
+    }
+    return std::string("none");
+  };
+  const auto evicted = [&](const std::string& reason, const std::string& message) {
+    json made = cluster.condition("Evicted", true, reason);
+    made["message"] = message;
+    return made;
+  };
+  const std::string why = "Pod p and 3 more cannot be scheduled (Unschedulable): 0/4 nodes";
+  const json late = evicted("PodsReadyTimeout", "Exceeded the PodsReady timeout team-a/second (" + why + ")");
+  const json backoff = {{"count", 1}, {"requeueAt", "2026-01-01T12:01:00Z"}};
+  const auto waits = [&](const json& condition) {
+    return item({{"conditions", json::array({condition})}, {"requeueState", backoff}});
+  };
+  CHECK(waits(late) == "Pending Backoff [Unschedulable] waits for retry: Unschedulable");
+  CHECK(waits(evicted("FlavorFallback", "Round 1 has ended (" + why + ")")) ==
+        "Pending Backoff [Unschedulable] waits for retry: Unschedulable");
+  CHECK(item(cluster.admitted(json::array({late}))["status"]) ==
+        "Evicted PodsReadyTimeout [Unschedulable] pods not ready: Unschedulable");
+  CHECK(item(cluster.admitted(json::array({evicted("FlavorFallback", "Falls back (" + why + ")")}))["status"]) ==
+        "Evicted FlavorFallback [Unschedulable] flavor fallback: Unschedulable");
+  for (const char* cause : {"RequeuingLimitExceeded", "FlavorsExhausted"}) {
+    const json given_up = evicted(std::string("DeactivatedDueTo") + cause, "The workload is deactivated; " + why);
+    CHECK(item({{"conditions", json::array({given_up})}}, {{"active", false}}) ==
+          "Inactive Deactivated [Unschedulable] deactivated: Unschedulable");
+  }
+  // By a user, in the backoff.
+  CHECK(item({{"conditions", json::array({late})}}, {{"active", false}}) == "Inactive Deactivated [] deactivated");
+  // After the backoff it waits for quota.
+  CHECK(item({{"conditions", json::array({late, cluster.condition("QuotaReserved", false, "WaitingForQuota")})}}) ==
+        "Pending WaitingForQuota [] waiting for quota");
+  // Nothing of a former eviction.
+  CHECK(item(cluster.admitted(json::array({cluster.condition("Evicted", false, "QuotaReserved")}))["status"]) ==
+        "Admitted Running [] running");
+  CHECK(item(cluster.admitted(json::array({evicted("Preempted", "Preempted by Pod p cannot run (X)")}))["status"]) ==
+        "Evicted Preempted [] preempted");
+  for (const std::string& word : {std::string("\x1b[2J"), std::string("<script>"), std::string(10'000, 'x')}) {
+    CHECK(waits(evicted("PodsReadyTimeout", "late (Pod p cannot be scheduled (" + word + "))")) ==
+          "Pending Backoff [] waits for retry");
+  }
+}
+
 // Queues of the cluster as a plain user sees them: the ClusterQueues cannot be listed.
 TEST_CASE("lists: what is not visible is never missing, and states come from the Workloads themselves") {
   ExplainCluster cluster = filled();

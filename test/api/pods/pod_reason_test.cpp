@@ -211,4 +211,38 @@ TEST_CASE("pod reason: texts are short, on one line and steer no terminal, whate
   CHECK(event.object_name.size() + event.object_uid.size() + event.reason.size() + event.text.size() < 1000);
 }
 
+TEST_CASE("pod reason: a message gives back the token of its sentence, and only a word") {
+  for (uint8_t problem = 0; problem <= static_cast<uint8_t>(PodProblem::kNotScheduled); ++problem) {
+    for (const int64_t pods : {0, 1, 3}) {
+      const PodReason reason{.problem = static_cast<PodProblem>(problem),
+                             .token = "Some_Reason1",
+                             .kind = "Pod",
+                             .name = "p",
+                             .container = "container main",
+                             .text = "Job other cannot create its pods (FailedCreate)",
+                             .pods = pods};
+      const std::string sentence = sentence_of(reason);
+      INFO(sentence);
+      CHECK(shown_token(sentence) == "Some_Reason1");
+      CHECK(shown_token("Exceeded the PodsReady timeout a/b (0 of 1 pods are ready; " + sentence + ")") ==
+            "Some_Reason1");
+    }
+  }
+  const auto token_of = [](const std::string& token) {
+    return shown_token("late (Pod p cannot be scheduled (" + token + "): why)");
+  };
+  CHECK(token_of("Unschedulable") == "Unschedulable");
+  CHECK(token_of(std::string(kMostShownToken, 'x')) == std::string(kMostShownToken, 'x'));
+  for (const std::string& other : {std::string(), std::string(kMostShownToken + 1, 'x'), std::string(1'000'000, 'x'),
+                                   std::string("two words"), std::string("\x1b[2J"), std::string("<b>"),
+                                   std::string("a\nb"), std::string("\xe2\x80\xae"), std::string("a(b")})
+    CHECK_MESSAGE(token_of(other).empty(), other.substr(0, 50));
+  // A note that was cut.
+  CHECK(shown_token("late (Pod p cannot be scheduled (Unsched").empty());
+  CHECK(shown_token("late (Pod p cannot be scheduled (").empty());
+  for (const char* none : {"", "Exceeded the PodsReady timeout a/b", "Exceeded (0 of 1 pods are ready)",
+                           "the failure of all flavors: spot (TimeoutForPodsReadyExceeded)"})
+    CHECK_MESSAGE(shown_token(none).empty(), none);
+}
+
 }  // namespace muster::pod_reason_test

@@ -104,6 +104,7 @@ class FallbackCluster : public QueueCluster {
     return plan.again_at ? std::optional(*plan.again_at - now().wall) : std::nullopt;
   }
 
+  const Workload& known() const { return *state.workload(workload_key().ns, workload_key().name); }
   FlavorHistory history() const { return read_flavor_history(status(kWorkloads, "wl")); }
   // "spot:600!TimeoutForPodsReadyExceeded on-demand:0".
   std::string tried() const {

@@ -2,15 +2,34 @@
 
 #include <doctest/doctest.h>
 
-#include "test/reconcilers/queues/queue_cluster.h"
+#include "test/reconcilers/workload/fallback_cluster.h"
 
 namespace late_pods_note_test {
 
 using namespace muster;
 using namespace muster::reconcilers;
 using namespace muster::test;
-using std::chrono::minutes;
-using std::chrono::seconds;
+
+const std::string kNote = "Pod p cannot be scheduled (Unschedulable): 0/4 nodes";
+
+// "Evicted: message", of the condition of the Workload's next write that has the note; empty: none has it.
+std::string noted(FallbackCluster& cluster) {
+  cluster.decisions.follow(cluster.now());
+  Plan plan = cluster.reconcile(QueueCluster::workload_key());
+  REQUIRE_FALSE(plan.writes.empty());
+  const bool evicts = evicts_late_pods(plan.writes[0]);
+  add_pod_reason(kNote, plan.writes[0]);
+  const json once = plan.writes[0].body;
+  add_pod_reason(kNote, plan.writes[0]);
+  CHECK(plan.writes[0].body == once);
+  std::string text;
+  for (const json& each : once["status"].value("conditions", json::array())) {
+    const std::string message = each.value("message", "");
+    if (message.find(kNote) != std::string::npos) text = each.value("type", "") + ": " + message;
+  }
+  CHECK(evicts == !text.empty());
+  return text;
+}
 
 TEST_CASE(
     "late pods note: the eviction of a Workload whose pods are late has their reason, once, and nothing else has") {
@@ -43,6 +62,58 @@ TEST_CASE(
   CHECK(message(1) == "DeactivationTarget: exceeding the maximum number of re-queuing retries (" + note + ")");
 }
 
+TEST_CASE(
+    "late pods note: an eviction by the timeout of a flavor has the reason, and one by a rejected check has none") {
+  FallbackCluster late(timeouts(15));
+  late.admit({{"cpu", "spot"}});
+  late.pass(minutes(15));
+  CHECK(noted(late) == "Evicted: Falls back from flavor spot: not all pods were ready within 15m0s (" + kNote + ")");
+
+  const json all = json{{{"name", "*"}, {"timeout", "90s"}}};
+  for (const char* policy : {"RetryAllFlavors", "DeactivateWorkload"}) {
+    FallbackCluster last(all, policy);
+    for (const char* name : {"reservation", "spot", "on-demand"}) {
+      last.admit({{"cpu", name}});
+      last.pass(seconds(90));
+      if (std::string(name) == "on-demand") break;
+      last.done();
+      last.release();
+      last.done();
+    }
+    const std::string text = noted(last);
+    const std::string failed =
+        "reservation (TimeoutForPodsReadyExceeded), spot (TimeoutForPodsReadyExceeded), on-demand "
+        "(TimeoutForPodsReadyExceeded)";
+    INFO(text);
+    if (std::string(policy) == "DeactivateWorkload") {
+      CHECK(text == "DeactivationTarget: the failure of all flavors: " + failed + "; " + kNote);
+    } else {
+      CHECK(text.starts_with("Evicted: Round 1 has ended with the failure of all flavors: " + failed + "; round 2"));
+      CHECK(text.ends_with(" (" + kNote + ")"));
+    }
+  }
+
+  for (const char* policy : {"RetryAllFlavors", "DeactivateWorkload"}) {
+    FallbackCluster checked(json{{{"name", "*"}, {"trigger", "AdmissionCheckRejected"}}}, policy);
+    checked.patch(kClusterQueues, "cq",
+                  {{"spec", {{"admissionChecksStrategy", {{"admissionChecks", {{{"name", "machines"}}}}}}}}});
+    for (const char* name : {"reservation", "spot", "on-demand"}) {
+      checked.admit({{"cpu", name}});
+      checked.patch(kWorkloads, "wl",
+                    {{"status",
+                      {{"admissionChecks",
+                        {{{"name", "machines"},
+                          {"state", "Rejected"},
+                          {"message", "sold out"},
+                          {"lastTransitionTime", checked.stamp(seconds(0))}}}}}}});
+      CHECK(noted(checked).empty());
+      checked.done();
+      checked.release();
+      checked.done();
+    }
+  }
+}
+
 TEST_CASE("late pods note: it goes into the parentheses that are there, and into no other write") {
   const auto write = [](const std::string& type, const std::string& status, const std::string& reason,
                         const std::string& message) {
@@ -55,8 +126,11 @@ TEST_CASE("late pods note: it goes into the parentheses that are there, and into
   Write evicts = write("Evicted", "True", "PodsReadyTimeout", "late a/b (0 of 1 pods are ready)");
   add_pod_reason("why", evicts);
   CHECK(evicts.body["status"]["conditions"][0]["message"] == "late a/b (0 of 1 pods are ready; why)");
-  for (Write other : {write("Evicted", "False", "PodsReadyTimeout", "m"), write("Evicted", "True", "Preempted", "m"),
-                      write("Finished", "True", "PodsReadyTimeout", "m")}) {
+  // A later write has the conditions of the eviction by the timeout of a flavor, and counts no failure.
+  for (Write other :
+       {write("Evicted", "False", "PodsReadyTimeout", "m"), write("Evicted", "True", "Preempted", "m"),
+        write("Finished", "True", "PodsReadyTimeout", "m"), write("Evicted", "True", "FlavorFallback", "m"),
+        write("DeactivationTarget", "True", "FlavorsExhausted", "m")}) {
     const json before = other.body;
     CHECK_FALSE(evicts_late_pods(other));
     add_pod_reason("why", other);

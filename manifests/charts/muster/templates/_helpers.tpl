@@ -121,11 +121,6 @@
 {{- if has "pod" (dig "integrations" "frameworks" list .Values.configuration.kueue) -}}true{{- end -}}
 {{- end }}
 
-{{/* "true" where jobs are evicted whose pods are not ready in time. */}}
-{{- define "muster.awaitsPods" -}}
-{{- if not (dig "featureGates" "DisableWaitForPodsReady" false .Values.configuration.kueue) -}}true{{- end -}}
-{{- end }}
-
 {{/* "true" where an integration of another kind than Jobs and JobSets is enabled. */}}
 {{- define "muster.describes" -}}
 {{- $frameworks := dig "integrations" "frameworks" list .Values.configuration.kueue -}}
