@@ -18,6 +18,8 @@ std::string state_of(const ListedWorkload& listed);
 std::string reason_of(const QueueSnapshot& snapshot, const ListedWorkload& listed);
 // What to call a queue of a kind that cannot be listed: ClusterQueueNotVisible.
 inline constexpr std::string_view kClusterQueueNotVisibleReason = "ClusterQueueNotVisible";
+// And a queue that names objects of such a kind: whether it is active is not known.
+inline constexpr std::string_view kStateNotVisibleReason = "StateNotVisible";
 // The reason in at most three words: "waiting for quota". Of a token that is not known, its own words.
 std::string in_words(std::string_view reason);
 // Since when it is in its state: a pending one since its creation or its last eviction.
