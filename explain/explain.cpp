@@ -88,6 +88,8 @@ void explain_without_workload(const ExplainContext& context, const jobs::QueuedJ
   const ObjectMeta& meta = job.meta();
   const reconcilers::JobContext making{context, job};
   reply.add_fact("LocalQueue", std::string(job.queue_name()));
+  if (explain_unseen(context, kItsState, {&kWorkloads}, reply) == reconcilers::Step::kDone) return;
+  if (!job.why_unreadable().empty() && explain_unseen_parts(context, job, reply) == reconcilers::Step::kDone) return;
   if (const auto prebuilt = jobs::prebuilt_workload_name_of(context.queues().rules, meta)) {
     reply.say("PrebuiltWorkloadMissing", reply.subject() + " waits for Workload " + std::string(prebuilt->name) +
                                              ", which it names and which does not exist.");
@@ -164,6 +166,8 @@ void explain_job(const ExplainContext& context, const ObjectKey& key, const jobs
     if (workload != nullptr) reply.add_fact("Workload", workload->meta.name);
   } else if (explain_never_run(context, key, reply) == reconcilers::Step::kDone) {
     if (workload != nullptr) reply.add_fact("Workload", workload->meta.name);
+  } else if (explain_unseen_owner(context, job, workload, reply) == reconcilers::Step::kDone) {
+    if (workload != nullptr) reply.add_fact("Workload", workload->meta.name);
   } else if (explain_not_managed(context, job, reply) == reconcilers::Step::kDone) {
     explain_unqueued(context, job, reply);
   } else if (workload == nullptr) {
@@ -215,6 +219,8 @@ void say_not_queued(const jobs::JobKind& kind, ExplainReply& reply) {
 
 void explain_priority(const ExplainContext& known, const reconcilers::JobContext& context, ExplainReply& reply) {
   const std::string name(context.job.priority_class());
+  const ResourceType& type = name.empty() ? kPriorityClasses : kWorkloadPriorityClasses;
+  if (explain_unseen(known, "whether its priority class exists", {&type}, reply) == reconcilers::Step::kDone) return;
   const std::string which = name.empty() ? "the PriorityClass that its pods name" : "WorkloadPriorityClass " + name;
   reply.say("PriorityClassMissing", reply.subject() + " is not queued yet: " + which + " does not exist.");
   if (name.empty()) return add_remedies(Cause::kPodPriorityClassMissing, {}, reply);
@@ -225,8 +231,9 @@ void explain_priority(const ExplainContext& known, const reconcilers::JobContext
   add_remedies(Cause::kPriorityClassMissing, std::move(words), reply);
 }
 
-ExplainReply explain(const ObjectKey& key, const reconcilers::ReconcileContext& known, bool leads) {
-  const ExplainContext context{known, leads};
+ExplainReply explain(const ObjectKey& key, const reconcilers::ReconcileContext& known, bool leads,
+                     const Unseen& unseen) {
+  const ExplainContext context{known, leads, unseen};
   ExplainReply reply;
   reply.kind = key.type->kind;
   reply.ns = key.ns;

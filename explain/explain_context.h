@@ -4,8 +4,10 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "api/explained.h"
+#include "explain/explain.h"
 #include "explain/remedies.h"
 #include "jobs/queued_job.h"
 #include "reconcilers/job/job_workload_context.h"
@@ -13,12 +15,39 @@
 #include "reconcilers/step.h"
 #include "scheduler/eligibility.h"
 #include "scheduler/views/explanation.h"
+#include "state/queues_of.h"
 
 namespace muster::explain {
 
 struct ExplainContext : reconcilers::ReconcileContext {
   bool leads;
+  const Unseen& unseen;
+
+  bool hides(const ResourceType& type) const { return unseen.kinds.contains(type.plural); }
 };
+
+// --- What the reader may not list (explain_unseen.cpp) ---
+// "Unknown" where objects of one of these kinds may exist that are not here: "Job team-a/train: <what> is not known,
+// because you cannot list workloads."
+reconcilers::Step explain_unseen(const ExplainContext& context, std::string_view what,
+                                 const std::vector<const ResourceType*>& types, ExplainReply& reply);
+inline constexpr std::string_view kItsState = "its state";
+inline constexpr std::string_view kStateOfPods = "the state of its pods";
+// Whether the job is queued rests on labels or owners that are unseen. `workload`: its own, or nullptr.
+reconcilers::Step explain_unseen_owner(const ExplainContext& context, const jobs::QueuedJob& job,
+                                       const Workload* workload, ExplainReply& reply);
+// What is to be read of a job is in another object, as its runtime.
+reconcilers::Step explain_unseen_parts(const ExplainContext& context, const jobs::QueuedJob& job, ExplainReply& reply);
+// One of the queues of a Workload, what its ClusterQueue names, or the labels of its namespace.
+reconcilers::Step explain_unseen_queues(const ExplainContext& context, const Workload& workload,
+                                        const state::QueuesOf& queues, ExplainReply& reply);
+// A pending Workload's requests or the quota that others hold. `reason`: what would be said.
+reconcilers::Step explain_unseen_turn(const ExplainContext& context, const Workload& workload,
+                                      const ClusterQueue* queue, std::string_view reason, ExplainReply& reply);
+// Whether the requests of a Workload and what its ClusterQueue can have are known.
+bool sees_requests(const ExplainContext& context, const Workload& workload, const ClusterQueue* queue);
+// Whether the order of the queues is known.
+bool sees_order(const ExplainContext& context);
 
 // "2026-01-01T12:00:12Z, in 12s", or "..., 12s ago".
 std::string when(TimePoint time, Now now);
@@ -65,6 +94,10 @@ std::string labels_patch(const LabelSelector& selector, const Labels& has);
 // Whose Workloads have the quota of this row.
 void add_holders(const ExplainContext& context, const scheduler::FlavorRow& row, const std::string& cluster_queue,
                  ExplainReply& reply);
+// Workloads that were evicted for this one and still hold quota.
+ExplainedOthers victims_of(const ExplainContext& context, const Workload& workload);
+// With blockAdmission: the Workload that blocks all others, if there is one.
+ExplainedOthers blocker_in(const ExplainContext& context);
 // What each flavor that does not suit the pods would need.
 void add_flavor_remedies(const ExplainContext& context, const Workload& workload, const scheduler::SchedulerView& waits,
                          ExplainReply& reply);

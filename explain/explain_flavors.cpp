@@ -76,7 +76,8 @@ class Flavors {
       text = "failed at " + when(to_time_point(attempt.failure->time), context_.now) + " (" + attempt.failure->reason +
              "), " + text;
     reply_.add_fact("Flavor " + attempt.flavor, text);
-    if (attempt.failure || !runs || !timeout) return;
+    // What comes next, the other flavors of the ClusterQueue tell.
+    if (attempt.failure || !runs || !timeout || context_.hides(kResourceFlavors)) return;
     const Duration left = std::max(reconcilers::time_left(attempt, *timeout, context_.now.wall), Duration::zero());
     reply_.starts_when("Flavor " + attempt.flavor + " fails at " + when(context_.now.wall + left, context_.now) +
                        ", unless all pods are ready before. " +

@@ -1,4 +1,5 @@
-// Who has the quota that a Workload waits for: its own ClusterQueue, and those that have borrowed from the cohort.
+// Other Workloads: who has the quota that a Workload waits for (its own ClusterQueue, and those that have borrowed from
+// the cohort), who makes room for it, and who blocks it.
 #include "api/requests.h"
 #include "base/ascii.h"
 #include "explain/explain_context.h"
@@ -33,6 +34,25 @@ void add_holders(const ExplainContext& context, const scheduler::FlavorRow& row,
     }
     reply.others.push_back(std::move(others));
   }
+}
+
+ExplainedOthers victims_of(const ExplainContext& context, const Workload& workload) {
+  constexpr size_t kMostVictims = 10;
+  ExplainedOthers victims{.role = std::string(kVictimRole), .count = 0, .names = {}};
+  for (const Workload* victim : context.state.victims_of(workload.meta.uid)) {
+    ++victims.count;
+    if (victims.names.size() < kMostVictims) victims.names.push_back({victim->meta.ns, victim->meta.name});
+  }
+  return victims;
+}
+
+ExplainedOthers blocker_in(const ExplainContext& context) {
+  ExplainedOthers blocker{.role = std::string(kBlockerRole), .count = 0, .names = {}};
+  if (const auto key = context.decisions.blocked_by(context.now)) {
+    blocker.count = 1;
+    blocker.names.push_back({key->ns, key->name});
+  }
+  return blocker;
 }
 
 }  // namespace muster::explain

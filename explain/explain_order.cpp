@@ -71,6 +71,10 @@ ExplainedTerms explained_head(const scheduler::OrderedHead& head) {
 void explain_order(const ExplainContext& context, const Workload& workload, ExplainReply& reply) {
   const auto found = scheduler::order_of(context.decisions.scheduler().state(), workload.meta.ns, workload.meta.name);
   if (!found) return;
+  if (!sees_order(context)) {
+    reply.notes.emplace_back(kPlaceUnknown);
+    return;
+  }
   ExplainedOrder order{.cluster_queue = found->cluster_queue,
                        .position = static_cast<int64_t>(found->position) + 1,
                        .pending = static_cast<int64_t>(found->pending),

@@ -89,6 +89,8 @@ void explain_pod_without_workload(const ExplainContext& context, const QueuedPod
   const jobs::QueuedJob job(jobs::plain_pod, object);
   const reconcilers::JobContext making{context, job};
   reply.add_fact("LocalQueue", std::string(pod->meta.label(kQueueNameLabel)));
+  if (!pod->terminated() && explain_unseen(context, kItsState, {&kWorkloads}, reply) == reconcilers::Step::kDone)
+    return;
   if (pod->terminated()) {
     reply.say("Finished", reply.subject() + (pod->succeeded() ? " has succeeded." : " has failed."));
   } else if (!pod->gated()) {
@@ -172,6 +174,10 @@ void explain_groups(const ExplainContext& context, const std::map<int32_t, const
 
 reconcilers::Step explain_pods_of_workload(const ExplainContext& context, const Workload& workload,
                                            ExplainReply& reply) {
+  const auto& owner = workload.meta.controller;
+  const bool is_of_pods = workload.of_pod_group() || (owner && owner->kind == kPods.kind);
+  if (is_of_pods && explain_unseen(context, kStateOfPods, {&kQueuedPods}, reply) == reconcilers::Step::kDone)
+    return reconcilers::Step::kDone;
   const std::vector<QueuedPodPtr> pods = pods_of_workload(context, workload);
   if (pods.empty() && !workload.of_pod_group()) return reconcilers::Step::kContinue;
   const auto count = [&](auto is) {
@@ -243,7 +249,8 @@ void explain_set(const ExplainContext& context, const ObjectKey& key, ExplainRep
     reply.change.push_back(
         kubectl(key.ns, "scale " + in_small_letters(key.type->kind) + " " + key.name + " --replicas=1") +
         " starts one.");
-  } else if (explain_rejection(context, key_of(*key.type, set.meta), reply) == reconcilers::Step::kContinue) {
+  } else if (explain_unseen(context, kItsState, {&kWorkloads}, reply) == reconcilers::Step::kContinue &&
+             explain_rejection(context, key_of(*key.type, set.meta), reply) == reconcilers::Step::kContinue) {
     reply.say("WorkloadNotCreated", reply.subject() + " has no Workload yet: muster creates it at once; ask again.");
     reply.change.push_back(
         "If this continues, the leader of muster does not work: look at its log and at the events of the object.");

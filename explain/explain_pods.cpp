@@ -62,6 +62,11 @@ reconcilers::Step explain_gang(const ExplainContext& context, const jobs::Queued
   const ObjectMeta& meta = job.meta();
   const auto owner = reconcilers::find_gang_owner({&job.type(), meta.ns, meta.name}, context.state);
   if (!owner || owner->ends()) return reconcilers::Step::kContinue;
+  // Whose pods are all ready is past its barrier.
+  if (context.hides(kPods) || context.hides(kConfigMaps)) {
+    if (job.pods_ready()) return reconcilers::Step::kContinue;
+    return explain_unseen(context, "whether its start barrier is open", {&kPods, &kConfigMaps}, reply);
+  }
   const ConfigMap* config_map = context.state.config_map(meta.ns, owner->barrier.config_map);
   const reconcilers::GangDecisions ledger =
       config_map == nullptr ? reconcilers::GangDecisions{} : reconcilers::read_ledger(*config_map);
@@ -147,13 +152,15 @@ reconcilers::Step explain_rejection(const ExplainContext& context, const ObjectK
 void explain_pods(const ExplainContext& context, const jobs::QueuedJob& job, const Workload* workload,
                   ExplainReply& reply) {
   const PodCounts pods = count_pods(context, job);
-  reply.add_fact("Pods", pods.text());
+  const bool sees_pods = job.type().plural != kJobSets.plural || !context.hides(kJobs);
+  if (sees_pods) reply.add_fact("Pods", pods.text());
   if (job.suspended()) {
     reply.say("Starting", reply.subject() + " is admitted and about to be started.");
     reply.change.push_back("Nothing to do: ask again in a moment.");
     return;
   }
-  if (explain_rejection(context, key_of(job.type(), job.meta()), reply) == reconcilers::Step::kDone ||
+  if ((!sees_pods && explain_unseen(context, kStateOfPods, {&kJobs}, reply) == reconcilers::Step::kDone) ||
+      explain_rejection(context, key_of(job.type(), job.meta()), reply) == reconcilers::Step::kDone ||
       explain_gang(context, job, reply) == reconcilers::Step::kDone ||
       explain_missing_jobs(context, job, pods, reply) == reconcilers::Step::kDone)
     return;

@@ -17,8 +17,6 @@
 namespace muster::explain {
 namespace {
 
-constexpr size_t kMostNamed = 10;
-
 std::string text(const std::string& resource, int64_t amount) {
   return to_quantity(resource, amount).text();
 }
@@ -80,7 +78,9 @@ reconcilers::Step explain_cluster_queue(const ExplainContext& context, const Wor
     reply.say(stopped ? "ClusterQueueStopped" : "ClusterQueueInactive",
               reply.subject() + " waits because ClusterQueue " + name +
                   (stopped ? " is stopped." : " cannot admit anything (" + inactive->reason + ")."));
-    reply.because.push_back("ClusterQueue " + name + ": " + inactive->message);
+    // Of a stopped one the message can name what is only unseen.
+    if (!stopped || (!context.hides(kResourceFlavors) && !context.hides(kAdmissionChecks)))
+      reply.because.push_back("ClusterQueue " + name + ": " + inactive->message);
     if (stopped)
       add_remedies(Cause::kClusterQueueStopped, {{"cq", name}}, reply);
     else
@@ -107,26 +107,6 @@ reconcilers::Step explain_gate(const ExplainContext& context, const Workload& wo
 }
 
 // --- Other Workloads ---
-
-// Workloads that were evicted for this Workload and still hold quota.
-ExplainedOthers victims_of(const ExplainContext& context, const Workload& workload) {
-  ExplainedOthers victims{.role = std::string(kVictimRole), .count = 0, .names = {}};
-  for (const Workload* victim : context.state.victims_of(workload.meta.uid)) {
-    ++victims.count;
-    if (victims.names.size() < kMostNamed) victims.names.push_back({victim->meta.ns, victim->meta.name});
-  }
-  return victims;
-}
-
-// With blockAdmission: the Workload that blocks all others, if it exists.
-ExplainedOthers blocker_in(const ExplainContext& context) {
-  ExplainedOthers blocker{.role = std::string(kBlockerRole), .count = 0, .names = {}};
-  if (const auto key = context.decisions.blocked_by(context.now)) {
-    blocker.count = 1;
-    blocker.names.push_back({key->ns, key->name});
-  }
-  return blocker;
-}
 
 void add_ahead(const scheduler::SchedulerView& waits, ExplainReply& reply) {
   if (waits.position == 0) return;
@@ -168,7 +148,7 @@ const scheduler::FlavorRow* worst(const std::vector<scheduler::FlavorRow>& rows,
   return found;
 }
 
-void add_rows(std::vector<scheduler::FlavorRow> rows, ExplainReply& reply) {
+void add_rows(const ExplainContext& context, std::vector<scheduler::FlavorRow> rows, ExplainReply& reply) {
   const auto before = [](const scheduler::FlavorRow& a, const scheduler::FlavorRow& b) {
     return std::pair(-shortage(a), a.suitable) < std::pair(-shortage(b), b.suitable);
   };
@@ -181,8 +161,9 @@ void add_rows(std::vector<scheduler::FlavorRow> rows, ExplainReply& reply) {
                           .verdict = row.verdict};
     // What is invalid gets no quota, whatever is free.
     if (reply.reason == kMisconfiguredReason && row.fits()) shown.verdict.clear();
+    if (context.unseen.other_workloads && row.could_fit()) shown.verdict.clear();
     if (!row.flavor.empty()) {
-      shown.free = text(row.resource, row.free);
+      if (!context.unseen.other_workloads) shown.free = text(row.resource, row.free);
       shown.nominal = text(row.resource, row.nominal);
       shown.most = text(row.resource, row.most);
     }
@@ -340,8 +321,7 @@ void say_not_looked_at(const ExplainContext& context, const scheduler::Scheduler
 }
 
 void say_turn(const ExplainContext& context, const Workload& workload, const scheduler::SchedulerView& waits,
-              ExplainReply& reply) {
-  const std::string reason = waits.reason.empty() ? reason_without_decision(workload, waits) : waits.reason;
+              const std::string& reason, ExplainReply& reply) {
   const auto& wait_for_pods = context.queues().wait_for_pods_ready;
   const bool may_block = wait_for_pods && wait_for_pods->block_admission;
   const bool hopeless =
@@ -374,7 +354,8 @@ void say_unwritten(Duration since, const std::string& cluster_queue, ExplainRepl
 
 void explain_waiting(const ExplainContext& context, const Workload& workload, ExplainReply& reply) {
   const state::QueuesOf queues = state::queues_of(workload, context.state);
-  if (explain_local_queue(context, workload, queues, reply) == reconcilers::Step::kDone ||
+  if (explain_unseen_queues(context, workload, queues, reply) == reconcilers::Step::kDone ||
+      explain_local_queue(context, workload, queues, reply) == reconcilers::Step::kDone ||
       explain_cluster_queue(context, workload, queues, reply) == reconcilers::Step::kDone ||
       explain_gate(context, workload, reply) == reconcilers::Step::kDone)
     return;
@@ -387,12 +368,14 @@ void explain_waiting(const ExplainContext& context, const Workload& workload, Ex
     add_remedies(Cause::kBeingAdmitted, {}, reply);
     return;
   }
-  say_turn(context, workload, *waits, reply);
+  const std::string reason = waits->reason.empty() ? reason_without_decision(workload, *waits) : waits->reason;
+  if (explain_unseen_turn(context, workload, queues.cluster, reason, reply) == reconcilers::Step::kDone) return;
+  say_turn(context, workload, *waits, reason, reply);
   if (waits->strict && waits->position > 0)
     reply.because.push_back(
         "The ClusterQueue is StrictFIFO: no Workload is admitted before the first pending Workload.");
-  add_rows(waits->flavors, reply);
-  add_ahead(*waits, reply);
+  if (sees_requests(context, workload, queues.cluster)) add_rows(context, waits->flavors, reply);
+  if (!context.unseen.other_workloads) add_ahead(*waits, reply);
 }
 
 }  // namespace muster::explain

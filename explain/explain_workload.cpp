@@ -6,6 +6,7 @@
 #include "explain/explain_context.h"
 #include "explain/history/workload_moments.h"
 #include "scheduler/decision.h"
+#include "jobs/job_kind.h"
 
 namespace muster::explain {
 namespace {
@@ -167,6 +168,10 @@ void explain_admitted(const ExplainContext& context, const Workload& workload,
   }
   if (job) return explain_pods(context, *job, &workload, reply);
   if (explain_pods_of_workload(context, workload, reply) == reconcilers::Step::kDone) return;
+  const auto& owner = workload.meta.controller;
+  const jobs::JobKind* kind = owner ? jobs::find_owner_kind(*owner, context.queues().rules) : nullptr;
+  if (kind != nullptr && explain_unseen(context, kStateOfPods, {&kind->type}, reply) == reconcilers::Step::kDone)
+    return;
   reply.say("Admitted", reply.subject() + " is admitted; its owner is not a job that muster runs.");
 }
 

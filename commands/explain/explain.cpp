@@ -54,9 +54,8 @@ int watch(MusterReader& reader, const ExplainOptions& options, const std::vector
       continue;
     }
     failed.clear();
-    if (answer->headline != last.headline)
-      out << (options.format == ExplainFormat::kJson ? text_of(*answer, options.format)
-                                                     : format_rfc3339(answer->at) + "  " + answer->headline + "\n");
+    if (is_news(last, *answer))
+      out << (options.format == ExplainFormat::kJson ? text_of(*answer, options.format) : news_text(*answer));
     last = std::move(*answer);
   }
   return last.found ? kExplainAnswered : kExplainNoAnswer;
@@ -95,24 +94,6 @@ Result<ExplainReply> find_history(MusterReader& reader, const ExplainOptions& op
     if (!kept) kept.emplace(std::move(answer));
   }
   return std::move(remembered ? *remembered : *first);
-}
-
-// The output of `-o json`: the history part of the explanation.
-nlohmann::json history_json(const ExplainReply& answer) {
-  nlohmann::json whole = to_json(answer);
-  return {{"object", whole["object"]},
-          {"found", whole["found"]},
-          {"at", whole["at"]},
-          {"notes", whole["notes"]},
-          {"moments", whole["timeline"]}};
-}
-
-// The part of the answer that is about the order; `order` is null for an object that is not pending.
-nlohmann::json priority_json(const ExplainReply& answer) {
-  nlohmann::json whole = to_json(answer);
-  return {{"object", whole["object"]}, {"found", whole["found"]},       {"at", whole["at"]},
-          {"reason", whole["reason"]}, {"headline", whole["headline"]}, {"notes", whole["notes"]},
-          {"order", whole["order"]}};
 }
 
 Result<ExplainFormat> parse_explain_format(std::string_view text) {

@@ -1,45 +1,19 @@
 #include "commands/explain/explain_local.h"
 
 #include <algorithm>
-#include <set>
 
-#include "api/workload_conditions.h"
 #include "commands/kubectl/local_reading.h"
 #include "explain/explain.h"
 
 namespace muster::commands {
 namespace {
 
-// Whether a reason rests on a kind that could not be read.
-bool is_guess(const std::string& reason, const std::set<std::string_view>& missing) {
-  struct Ground {
-    const ResourceType* type;
-    std::set<std::string_view> reasons;
-  };
-  static const Ground kGrounds[] = {
-      {&kLocalQueues, {"LocalQueueMissing"}},
-      {&kClusterQueues, {"ClusterQueueMissing"}},
-      {&kResourceFlavors, {"ClusterQueueInactive", kNoMatchingFlavorReason}},
-      {&kAdmissionChecks, {"ClusterQueueInactive"}},
-      {&kCohorts, {kExceedsMaxQuotaReason}},
-      {&kNamespaces, {"NamespaceNotAdmitted", "NamespaceNotSelected"}},
-      {&kWorkloadPriorityClasses, {"PriorityClassMissing"}},
-      {&kPriorityClasses, {"PriorityClassMissing"}},
-      {&kJobs, {"JobsMissing"}},
-      {&kWorkloads, {"WorkloadNotCreated", "PrebuiltWorkloadMissing"}},
-  };
-  return std::any_of(std::begin(kGrounds), std::end(kGrounds), [&](const Ground& ground) {
-    return missing.contains(ground.type->plural) && ground.reasons.contains(reason);
-  });
-}
-
-void admit_ignorance(ExplainReply& reply) {
-  reply.say("Unknown", reply.subject() + " is pending; you do not have permission to see why.");
+// What its Workload says is known all the same.
+void add_what_is_written(ExplainReply& reply) {
   reply.forget_changes();
   reply.change = {
       "Ask muster itself, which needs permission to use its Service (docs/explain.md), or a person who can "
       "list the kinds that are named above."};
-  reply.because.clear();
   for (const ExplainedMoment& moment : reply.timeline) {
     if (moment.what.starts_with("Waits (")) reply.because.push_back("Its Workload says: " + moment.what + ".");
   }
@@ -53,9 +27,14 @@ Result<ExplainReply> explain_locally(kube::KubeApi& api, const ObjectKey& key, c
   const auto wanted = [](const ResourceType&) { return true; };
   if (auto read = reading.read(api, *key.type, key.ns, wanted, clock.now()); !read) return fail(read.error().message);
   const engine::Engine& engine = reading.engine();
-  ExplainReply reply = explain::explain(key, {engine.state(), engine.decisions(), settings, clock.now()}, false);
-  if (is_guess(reply.reason, reading.missing())) admit_ignorance(reply);
+  const explain::Unseen unseen{reading.missing(), reading.partial().contains(kWorkloads.plural)};
+  ExplainReply reply =
+      explain::explain(key, {engine.state(), engine.decisions(), settings, clock.now()}, false, unseen);
+  if (reply.reason == explain::kUnknownReason) add_what_is_written(reply);
+  const bool has_place = std::find(reply.notes.begin(), reply.notes.end(), explain::kPlaceUnknown) == reply.notes.end();
+  // Not the notes of a follower of muster.
   reply.notes = reading.notes();
+  if (!has_place) reply.notes.emplace_back(explain::kPlaceUnknown);
   return reply;
 }
 

@@ -1,6 +1,8 @@
 #include "commands/explain/explain_text.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
 #include <vector>
 
 #include "commands/kubectl/leader_state.h"
@@ -119,16 +121,39 @@ std::string explain_text(const ExplainReply& explained) {
   return text;
 }
 
+bool is_news(const ExplainReply& last, const ExplainReply& explained) {
+  return explained.headline != last.headline || explained.alarm.empty() != last.alarm.empty();
+}
+
+std::string news_text(const ExplainReply& explained) {
+  return alarm_line(explained.alarm) + format_rfc3339(explained.at) + "  " + on_one_line(explained.headline) + "\n";
+}
+
 std::string history_text(const ExplainReply& explained) {
   const bool from_conditions = std::any_of(explained.timeline.begin(), explained.timeline.end(),
                                            [](const ExplainedMoment& moment) { return moment.from_conditions; });
   std::string text = alarm_line(explained.alarm);
-  for (const std::string& note : explained.notes) text += "(" + note + ")\n";
+  for (const std::string& note : explained.notes) text += "(" + on_one_line(note) + ")\n";
   if (explained.timeline.empty()) return text + explained.subject() + ": no history is kept.\n";
   text += history(explained.timeline, explained.timeline.size(), true, "");
   if (from_conditions)
     text += "\n*: before this replica of muster began: from conditions, which tell only the last change of each.\n";
   return text;
+}
+
+nlohmann::json parts_of(const ExplainReply& explained, const std::set<std::string_view>& fields) {
+  nlohmann::json whole = to_json(explained), parts = nlohmann::json::object();
+  for (auto& [name, value] : whole.items()) {
+    const bool is_common = name == "object" || name == "found" || name == "at" || name == "notes" || name == "alarm";
+    if (is_common || fields.contains(name)) parts[name] = std::move(value);
+  }
+  return parts;
+}
+
+nlohmann::json history_json(const ExplainReply& explained) {
+  nlohmann::json parts = parts_of(explained, {});
+  parts["moments"] = to_json(explained)["timeline"];
+  return parts;
 }
 
 }  // namespace muster::commands

@@ -100,7 +100,8 @@ void explain_maker(const jobs::NamedKind& kind, const json& object, const json& 
   }
   if (is_cron_job(kind) && bool_at(object, {"spec", "suspend"}))
     reply.because.push_back("It is suspended (spec.suspend), and makes no Jobs.");
-  if (parts.empty()) reply.because.push_back("It has no " + plural + " now.");
+  // What could not be listed can be there; a note says that.
+  if (parts.empty() && reply.notes.empty()) reply.because.push_back("It has no " + plural + " now.");
   name_parts(type, parts, reply);
 }
 

@@ -48,7 +48,11 @@ Result<ExplainReply> ask(MusterReader& reader, const ObjectKey& key, bool local)
 
 Result<ExplainReply> fetch_explanation(MusterReader& reader, const ObjectKey& key, bool local) {
   const auto kind = jobs::find_named_kind(*key.type);
-  if (kind && kind->known == Known::kNone) return ask_about_unqueued(reader.api(), *kind, key.ns, key.name);
+  if (kind && kind->known == Known::kNone) {
+    ExplainReply read = ask_about_unqueued(reader.api(), *kind, key.ns, key.name);
+    read.alarm = reader.alarm();
+    return read;
+  }
   auto answer = ask(reader, key, local);
   if (!answer) return answer;
   // muster knows no object of a kind that is in no queue here.
@@ -57,6 +61,7 @@ Result<ExplainReply> fetch_explanation(MusterReader& reader, const ObjectKey& ke
   if (kind && (!is_queued || kind->known == Known::kOnlyInQueue)) {
     ExplainReply read = ask_about_unqueued(reader.api(), *kind, key.ns, key.name);
     read.timeline = std::move(answer->timeline);
+    read.alarm = std::move(answer->alarm);
     if (is_queued || !read.found || read.reason == kPartOfAnother) return read;
     return answer;
   }

@@ -1,10 +1,15 @@
 #include "commands/explain/priority_text.h"
 
+#include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "commands/explain/explain_text.h"
+#include "commands/kubectl/leader_state.h"
 #include "commands/terminal/escape.h"
 #include "commands/terminal/text_table.h"
+#include "explain/explain.h"
 
 namespace muster::commands {
 namespace {
@@ -119,23 +124,35 @@ std::string sentence(const ExplainReply& explained) {
                          : place + " because of those ahead of it " + because + ".";
 }
 
+// A note, or the headline, says then why the place is not known.
+bool may_have_place(const ExplainReply& explained) {
+  return explained.reason == explain::kUnknownReason ||
+         std::find(explained.notes.begin(), explained.notes.end(), explain::kPlaceUnknown) != explained.notes.end();
+}
+
 }  // namespace
 
 std::string priority_text(const ExplainReply& explained) {
-  std::string text;
+  std::string text = alarm_line(explained.alarm);
   if (!explained.order) {
-    text = on_one_line(explained.headline) + "\n";
-    if (explained.found) text += "It has no place in the order of a ClusterQueue now.\n";
+    text += on_one_line(explained.headline) + "\n";
+    if (explained.found && !may_have_place(explained)) text += "It has no place in the order of a ClusterQueue now.\n";
     for (const std::string& note : explained.notes) text += "(" + on_one_line(note) + ")\n";
     return text;
   }
   const ExplainedOrder& order = *explained.order;
-  text = sentence(explained) + "\n" + on_one_line(explained.headline) + "\n";
+  text += sentence(explained) + "\n" + on_one_line(explained.headline) + "\n";
   for (const std::string& note : explained.notes) text += "(" + on_one_line(note) + ")\n";
   text += "\nQueue\n" + queue_text(order);
   if (order.heads.empty()) return text;
   text += "\nCohort: the first Workload of each ClusterQueue, in the order in which a cycle takes them\n";
   return text + heads_text(order);
+}
+
+nlohmann::json priority_json(const ExplainReply& explained) {
+  nlohmann::json parts = parts_of(explained, {"reason", "headline", "order"});
+  parts.emplace("order", nullptr);
+  return parts;
 }
 
 }  // namespace muster::commands

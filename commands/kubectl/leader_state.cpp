@@ -4,34 +4,35 @@
 
 #include "api/codec/json.h"
 #include "api/meta/time.h"
+#include "commands/terminal/escape.h"
 #include "runtime/kueue/kueue_presence.h"
 
 namespace muster::commands {
-namespace {
 
 using nlohmann::json;
 
-// The holder's clock and the API server's differ by less; what differs by more is a finding of muster doctor.
-constexpr Duration kSkew = std::chrono::seconds(5);
-
-}  // namespace
-
-std::string alarm_of(const json& lease, TimePoint now) {
-  const std::string_view holder = string_at(lease, {"spec", "holderIdentity"});
-  const json* time = find_path(lease, {"spec", "renewTime"});
-  const auto renewed = parse_micro_time(time == nullptr ? json() : *time);
+std::optional<LeaderTrouble> leader_trouble(const json* lease, TimePoint now) {
+  using Kind = LeaderTrouble::Kind;
+  // As a replica says it itself (runtime/leadership.cpp).
+  const LeaderTrouble none{Kind::kNoHolder, "no replica of muster leads: nothing is admitted or evicted"};
+  if (lease == nullptr) return none;
+  const std::string_view holder = string_at(*lease, {"spec", "holderIdentity"});
   if (!holder.empty() && !runtime::is_muster_identity(holder))
-    return "muster does not lead: " + std::string(holder) + " holds its Lease, so muster admits and evicts nothing";
-  if (!renewed) return holder.empty() ? "muster is down: no replica leads, so nothing is admitted or evicted" : "";
+    return LeaderTrouble{Kind::kOfOthers, "muster does not lead: " + std::string(holder) +
+                                              " holds its Lease, so muster admits and evicts nothing"};
+  const json* time = find_path(*lease, {"spec", "renewTime"});
+  const auto renewed = parse_micro_time(time == nullptr ? json() : *time);
+  if (!renewed) return holder.empty() ? std::optional(none) : std::nullopt;
   const TimePoint last = to_time_point(*renewed);
-  const Duration lasts = std::chrono::seconds(int_at(lease, {"spec", "leaseDurationSeconds"}).value_or(15));
-  // Without a holder it was let go a moment ago, and the next one takes it.
-  if (now <= last + lasts + kSkew) return "";
-  return "muster is down since " + format_rfc3339(to_timestamp(last)) + ": nothing is admitted or evicted";
+  const Duration lasts = std::chrono::seconds(int_at(*lease, {"spec", "leaseDurationSeconds"}).value_or(15));
+  if (now <= last + lasts + kClockSkew) return std::nullopt;
+  return LeaderTrouble{
+      holder.empty() ? Kind::kNoHolder : Kind::kExpired,
+      "muster is down since " + format_rfc3339(to_timestamp(last)) + ": nothing is admitted or evicted"};
 }
 
 std::string alarm_line(const std::string& alarm) {
-  return alarm.empty() ? "" : "!! " + alarm + ".\n";
+  return alarm.empty() ? "" : "!! " + on_one_line(alarm) + ".\n";
 }
 
 }  // namespace muster::commands

@@ -181,7 +181,10 @@ Result<FetchedList> look_here(MusterReader& reader, const ListQuestion& question
   listing.records_submitters = records_submitters(listing, *settings);
   auto list = make_list(explain::QueueSnapshot(std::move(listing)), question, reading);
   if (!list) return fail(list.error().message);
-  return FetchedList{std::move(*list), reading.notes()};
+  std::vector<std::string> notes = reading.notes();
+  if (reading.partial().contains(kWorkloads.plural))
+    notes.emplace_back("More quota seems free, and fewer Workloads ahead, than is true.");
+  return FetchedList{std::move(*list), std::move(notes)};
 }
 
 }  // namespace

@@ -29,16 +29,12 @@ Result<Listed, kube::StatusError> list(kube::KubeApi& api, const WatchedKind& ki
   return listed;
 }
 
-// The namespace as its owner can know it: by name.
-TypedObject namespace_named(const std::string& name) {
-  return read_object(kNamespaces,
-                     {{"metadata", {{"name", name}, {"labels", {{"kubernetes.io/metadata.name", name}}}}}});
-}
-
-TypedObject own_namespace(kube::KubeApi& api, const std::string& ns) {
-  auto object = api.get(kube::resource_of(kNamespaces), "", ns);
-  if (object) return read_object(kNamespaces, *object);
-  return namespace_named(ns);
+// Whether its labels are known: else its name is.
+bool add_own_namespace(kube::KubeApi& api, const std::string& ns, std::vector<TypedObject>& objects) {
+  const auto object = api.get(kube::resource_of(kNamespaces), "", ns);
+  const json named = {{"metadata", {{"name", ns}, {"labels", {{"kubernetes.io/metadata.name", ns}}}}}};
+  objects.push_back(read_object(kNamespaces, object ? *object : named));
+  return object.ok();
 }
 
 std::string joined(const std::set<std::string_view>& names) {
@@ -72,12 +68,12 @@ Outcome<> LocalReading::read(kube::KubeApi& api, const ResourceType& asked, cons
     if (error.code != 404 && !error.forbidden())
       return fail(std::string(type.plural) + " cannot be listed: " + error.message);
     if (error.forbidden() && type.plural == asked.plural) return fail(error.message);
+    std::vector<TypedObject> objects;
     if (error.forbidden()) {
       partial_.erase(type.plural);
-      missing_.insert(type.plural);
+      const bool is_known = type.plural == kNamespaces.plural && add_own_namespace(api, ns, objects);
+      (is_known ? partial_ : missing_).insert(type.plural);
     }
-    std::vector<TypedObject> objects;
-    if (error.forbidden() && type.plural == kNamespaces.plural) objects.push_back(own_namespace(api, ns));
     engine_.apply(engine::KindListed{&type, std::move(objects), 0}, now);
   }
   engine_.plan(now);
@@ -87,10 +83,13 @@ Outcome<> LocalReading::read(kube::KubeApi& api, const ResourceType& asked, cons
 std::vector<std::string> LocalReading::notes() const {
   std::vector<std::string> notes = {
       "Evaluated on this machine, from the objects that you can list; muster itself was not asked."};
-  if (!missing_.empty()) notes.push_back("You cannot list " + joined(missing_) + ".");
-  if (partial_.contains(kWorkloads.plural))
-    notes.push_back("You can list Workloads of namespace " + ns_ +
-                    " only: more quota seems free, and fewer workloads ahead, than is true.");
+  // Two watches of pods are one kind for a reader.
+  std::set<std::string_view> names;
+  for (const WatchedKind& kind : watched_kinds()) {
+    if (missing_.contains(kind.type->plural)) names.insert(kind.type->resource());
+  }
+  if (!names.empty()) notes.push_back("You cannot list " + joined(names) + ".");
+  if (partial_.contains(kWorkloads.plural)) notes.push_back("You can list Workloads of namespace " + ns_ + " only.");
   return notes;
 }
 

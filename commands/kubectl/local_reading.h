@@ -26,7 +26,7 @@ class LocalReading {
                  const std::function<bool(const ResourceType&)>& wanted, Now now);
 
   const engine::Engine& engine() const { return engine_; }
-  // Plurals of what could not be read at all, and of what only in the namespace.
+  // Plurals of what could not be read at all, and of what only in the namespace, or of namespaces this one only.
   const std::set<std::string_view>& missing() const { return missing_; }
   const std::set<std::string_view>& partial() const { return partial_; }
   // Sentences for the reader: that muster was not asked, and what was not seen.

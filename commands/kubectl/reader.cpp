@@ -94,7 +94,9 @@ std::string MusterReader::alarm() {
   if (!know_caller()) return "";
   const kube::Resource leases{"coordination.k8s.io", "v1", "leases", true, ""};
   const auto lease = client_->get(leases, flags_.muster_namespace, manifests::kLeaseName);
-  return lease ? alarm_of(*lease, caller_->server_time(system_clock().now())) : "";
+  if (!lease) return "";
+  const auto trouble = leader_trouble(&*lease, caller_->server_time(system_clock().now()));
+  return trouble ? trouble->sentence : "";
 }
 
 kube::KubeApi::Answer MusterReader::ask_through_proxy(kube::KubeRequest request, const std::string& token) {

@@ -70,11 +70,14 @@ void add_state(const QueueSnapshot& snapshot, const LocalQueue& queue, json& ite
   } else if (!cluster) {
     reason = snapshot.hides(kClusterQueues) ? kClusterQueueNotVisibleReason : "ClusterQueueMissing";
   } else if (const std::string& inactive = snapshot.cluster_queues()[*cluster].inactive_reason; !inactive.empty()) {
-    reason = inactive == kStoppedReason ? std::string(kClusterQueueStoppedReason) : "ClusterQueueInactive";
+    reason = inactive == kStoppedReason           ? std::string(kClusterQueueStoppedReason)
+             : inactive == kStateNotVisibleReason ? inactive
+                                                  : "ClusterQueueInactive";
   }
   item["state"] = reason.empty()                            ? "Active"
                   : queue.stop_policy != StopPolicy::kNone  ? "Stopped"
                   : reason == kClusterQueueNotVisibleReason ? "Unknown"
+                  : reason == kStateNotVisibleReason        ? "Unknown"
                                                             : "Inactive";
   if (reason.empty()) return;
   item["reason"] = reason;
@@ -112,9 +115,10 @@ json cluster_queue_list(const QueueSnapshot& snapshot) {
                  {"cohort", queue.cohort},
                  {"strategy",
                   queue.object->queueing_strategy == QueueingStrategy::kStrictFifo ? "StrictFIFO" : "BestEffortFIFO"},
-                 {"state", queue.inactive_reason.empty() ? "Active"
-                           : stopped                     ? "Stopped"
-                                                         : "Inactive"},
+                 {"state", queue.inactive_reason.empty()                     ? "Active"
+                           : stopped                                         ? "Stopped"
+                           : queue.inactive_reason == kStateNotVisibleReason ? "Unknown"
+                                                                             : "Inactive"},
                  {"pending", queue.pending.size()},
                  {"reserving", queue.holders.size()},
                  {"oldestPendingSince", oldest_of(snapshot, snapshot.of_cluster_queue(i))},

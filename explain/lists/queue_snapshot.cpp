@@ -70,7 +70,10 @@ QueueSnapshot::QueueSnapshot(QueueListing listed) : listed_(std::move(listed)) {
     count += queue.pending.size() + queue.holders.size();
   workloads_.reserve(count);
   ranges_.reserve(cluster_queues().size());
-  for (uint32_t queue = 0; queue < cluster_queues().size(); ++queue) add_queue(queue);
+  for (uint32_t queue = 0; queue < cluster_queues().size(); ++queue) {
+    forget_unseen(listed_.listing.cluster_queues[queue]);
+    add_queue(queue);
+  }
   std::vector<WorkloadPtr>& elsewhere = listed_.listing.elsewhere;
   std::sort(elsewhere.begin(), elsewhere.end(), [](const WorkloadPtr& a, const WorkloadPtr& b) {
     return std::tie(a->meta.ns, a->meta.name) < std::tie(b->meta.ns, b->meta.name);
@@ -91,6 +94,17 @@ const ListedJob* QueueSnapshot::job_of(const Workload& workload) const {
   const auto found = jobs_.find(workload.meta.controller->uid);
   if (found == jobs_.end() || meta_of(found->second->object).ns != workload.meta.ns) return nullptr;
   return found->second;
+}
+
+void QueueSnapshot::forget_unseen(scheduler::ListedClusterQueue& queue) const {
+  std::string unseen;
+  if (hides(kResourceFlavors) && !flavors_of(*queue.object).empty()) unseen = kResourceFlavors.plural;
+  if (hides(kAdmissionChecks) && !queue.object->admission_checks.empty())
+    unseen += (unseen.empty() ? "" : ", ") + std::string(kAdmissionChecks.plural);
+  if (unseen.empty() || queue.object->meta.deleting) return;
+  const bool stopped = queue.inactive_reason == kStoppedReason;
+  if (!stopped) queue.inactive_reason = kStateNotVisibleReason;
+  queue.inactive_message = stopped ? "is stopped" : "you cannot list " + unseen;
 }
 
 void QueueSnapshot::add_queue(uint32_t queue) {

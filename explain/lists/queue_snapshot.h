@@ -102,6 +102,8 @@ class QueueSnapshot {
   using Index = std::map<std::string, Rows, std::less<>>;
   static const Rows& rows_of(const Index& index, std::string_view key);
   void add_queue(uint32_t queue);
+  // What a ClusterQueue names can exist and be unseen: then the queue is not inactive for that.
+  void forget_unseen(scheduler::ListedClusterQueue& queue) const;
   void add(ListedWorkload workload);
 
   QueueListing listed_;

@@ -32,7 +32,7 @@ bool backs_off(const QueueSnapshot& snapshot, const Workload& workload) {
 }
 
 std::string queue_reason(const scheduler::ListedClusterQueue& queue) {
-  if (queue.inactive_reason.empty()) return "";
+  if (queue.inactive_reason.empty() || queue.inactive_reason == kStateNotVisibleReason) return "";
   return queue.inactive_reason == kStoppedReason ? std::string(kClusterQueueStoppedReason) : "ClusterQueueInactive";
 }
 
@@ -147,6 +147,7 @@ std::string in_words(std::string_view reason) {
       {"ClusterQueueInactive", "ClusterQueue is inactive"},
       {"ClusterQueueMissing", "ClusterQueue is missing"},
       {kClusterQueueNotVisibleReason, "ClusterQueue not visible"},
+      {kStateNotVisibleReason, "state not visible"},
       {"LocalQueueMissing", "LocalQueue is missing"},
       {"PodsNotReady", "pods not ready"},
       {kPodsReadyTimeoutReason, "pods not ready"},

@@ -22,6 +22,8 @@ inline constexpr std::string_view kClusterQueueNotVisibleReason = "ClusterQueueN
 // it: the reason of the pods, "ImagePullBackOff" (api/pods/pod_reason.h). From the message of the condition, so only to
 // show it. Empty: it is not known, or there is no such eviction.
 std::string pod_reason_of(const QueueSnapshot& snapshot, const ListedWorkload& listed);
+// And a queue that names objects of such a kind: whether it is active is not known.
+inline constexpr std::string_view kStateNotVisibleReason = "StateNotVisible";
 // The reason in at most three words: "waiting for quota". Of a token that is not known, its own words.
 std::string in_words(std::string_view reason);
 // Since when it is in its state: a pending one since its creation or its last eviction.

@@ -2,7 +2,9 @@
 // it.
 #pragma once
 
+#include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -81,12 +83,44 @@ class ExplainCluster : public ReconciledCluster {
   }
   void follow() { decisions.follow(now()); }
 
+  // All of a kind, as the API server has them.
+  std::vector<json> objects_of(const ResourceType& type) const {
+    std::vector<json> found;
+    for (const auto& [key, object] : objects_) {
+      if (std::get<0>(key) == name_of(type)) found.push_back(object);
+    }
+    return found;
+  }
+
   ExplainReply ask(const ResourceType& type = kJobs, const std::string& name = "train", bool leads = true) const {
     return explain::explain(key(type, name), context(), leads);
   }
 
+ protected:
+  void shown(const ResourceType& type, const json& object) override {
+    objects_[key_of(type, object)] = object;
+    ReconciledCluster::shown(type, object);
+  }
+  void gone(const ResourceType& type, const json& last) override {
+    objects_.erase(key_of(type, last));
+    ReconciledCluster::gone(type, last);
+  }
+
  private:
   static constexpr const char* kHourAgo = "2026-01-01T11:00:00Z";
+
+  // By kind, namespace and name.
+  using Objects = std::map<std::tuple<std::string, std::string, std::string>, json>;
+
+  static std::string name_of(const ResourceType& type) {
+    return std::string(type.plural) + "." + std::string(type.group);
+  }
+  static Objects::key_type key_of(const ResourceType& type, const json& object) {
+    const json& metadata = object["metadata"];
+    return {name_of(type), metadata.value("namespace", ""), metadata["name"].get<std::string>()};
+  }
+
+  Objects objects_;
 };
 
 }  // namespace muster::test

@@ -6,56 +6,10 @@
 #include "api/kinds/serving_types.h"
 #include "jobs/naming/named_kind.h"
 #include "jobs/workload_name.h"
-#include "test/explain/explain_rows.h"
+#include "test/explain/pod_objects.h"
 
 namespace muster::test::explain_forms_test {
 namespace {
-
-ReconcilerSettings with_all_kinds() {
-  ReconcilerSettings settings;
-  for (const jobs::JobKind* kind : jobs::job_kinds()) settings.queues.rules.frameworks.emplace(kind->framework);
-  return settings;
-}
-
-json pod(const std::string& name, const json& patch = json::object()) {
-  json spec = ExplainCluster::pod_template("3")["spec"];
-  spec["schedulingGates"] = {{{"name", kAdmissionGate}}};
-  json made = {{"metadata",
-                {{"name", name},
-                 {"uid", name + "-uid"},
-                 {"creationTimestamp", "2026-01-01T11:00:00Z"},
-                 {"labels", {{std::string(kQueueNameLabel), "lq"}, {std::string(kManagedLabel), "true"}}}}},
-               {"spec", spec}};
-  made.merge_patch(patch);
-  return made;
-}
-
-json of_group(const std::string& group, int total) {
-  return {{"metadata",
-           {{"labels", {{std::string(kPodGroupName), group}}},
-            {"annotations", {{std::string(kPodGroupTotalCount), std::to_string(total)}}}}}};
-}
-
-// Of one pod.
-json workload_of_pod(const std::string& name, const json& patch = json::object()) {
-  json made = ExplainCluster::workload(json::object(), "pod-" + name, name, name + "-uid");
-  made["metadata"]["ownerReferences"] = controlled_by("v1", "Pod", name, name + "-uid");
-  made["spec"]["podSets"][0]["count"] = 1;
-  made.merge_patch(patch);
-  return made;
-}
-
-json workload_of_group(const std::string& group, const std::vector<std::string>& pods,
-                       const json& patch = json::object()) {
-  json owners = json::array();
-  for (const std::string& each : pods)
-    owners.push_back({{"apiVersion", "v1"}, {"kind", "Pod"}, {"name", each}, {"uid", each + "-uid"}});
-  json made = ExplainCluster::workload(json::object(), group, group, group);
-  made["metadata"]["ownerReferences"] = owners;
-  made["metadata"]["annotations"][std::string(kIsGroupWorkload)] = "true";
-  made.merge_patch(patch);
-  return made;
-}
 
 bool tells(const ExplainReply& reply, const std::string& part) {
   return to_json(reply).dump().find(part) != std::string::npos;
@@ -64,7 +18,7 @@ bool tells(const ExplainReply& reply, const std::string& part) {
 TEST_CASE("explain forms: a pod in a queue has the answer of its Workload") {
   ExplainCluster cluster(with_all_kinds());
   cluster.put_other("holder", 0, "5", cluster.admitted());
-  cluster.put(kQueuedPods, pod("gated"));
+  cluster.put(kQueuedPods, queued_pod_of("gated"));
   json workload = workload_of_pod("gated");
   workload["spec"]["podSets"][0]["template"] = ExplainCluster::pod_template("7");
   cluster.put(kWorkloads, workload);
@@ -81,7 +35,7 @@ TEST_CASE("explain forms: a pod in a queue has the answer of its Workload") {
 
 TEST_CASE("explain forms: an admitted pod says how far it is, and why the scheduler of Kubernetes has no node for it") {
   ExplainCluster cluster(with_all_kinds());
-  json started = pod("gated", {{"status", {{"phase", "Pending"}}}});
+  json started = queued_pod_of("gated", {{"status", {{"phase", "Pending"}}}});
   started["spec"].erase("schedulingGates");
   started["status"]["conditions"] = {{{"type", "PodScheduled"},
                                       {"status", "False"},
@@ -102,13 +56,13 @@ TEST_CASE("explain forms: an admitted pod says how far it is, and why the schedu
   started["status"] = {{"phase", "Running"}, {"conditions", {{{"type", "Ready"}, {"status", "True"}}}}};
   cluster.put(kQueuedPods, started);
   CHECK(cluster.ask(kPods, "gated").reason == "Running");
-  cluster.put(kQueuedPods, pod("gated"));
+  cluster.put(kQueuedPods, queued_pod_of("gated"));
   CHECK(cluster.ask(kPods, "gated").reason == "Starting");
 }
 
 TEST_CASE("explain forms: a pod of a group says what the group waits for, and names no other pod") {
   ExplainCluster cluster(with_all_kinds());
-  for (const char* name : {"one", "two"}) cluster.put(kQueuedPods, pod(name, of_group("group", 3)));
+  for (const char* name : {"one", "two"}) cluster.put(kQueuedPods, queued_pod_of(name, of_group("group", 3)));
   ExplainReply reply = cluster.ask(kPods, "one");
   CHECK(reply.reason == "PodGroupIncomplete");
   CHECK(tells(reply, "The group has 2 of 3 pods."));
@@ -124,12 +78,12 @@ TEST_CASE("explain forms: a pod of a group says what the group waits for, and na
 
 TEST_CASE("explain forms: a pod that only says it is of a group learns nothing of that group's Workload") {
   ExplainCluster cluster(with_all_kinds());
-  cluster.put(kQueuedPods, pod("one", of_group("secret", 1)));
+  cluster.put(kQueuedPods, queued_pod_of("one", of_group("secret", 1)));
   cluster.put(kWorkloads, workload_of_group("secret", {"one"}, cluster.admitted()));
-  cluster.put(kQueuedPods, pod("spy", of_group("secret", 1)));
+  cluster.put(kQueuedPods, queued_pod_of("spy", of_group("secret", 1)));
   // A Workload that is no group's, of the name.
   cluster.put(kWorkloads, ExplainCluster::workload(cluster.admitted(), "other"));
-  cluster.put(kQueuedPods, pod("spy2", of_group("other", 1)));
+  cluster.put(kQueuedPods, queued_pod_of("spy2", of_group("other", 1)));
   cluster.decide();
   for (const char* name : {"spy", "spy2"}) {
     const ExplainReply reply = cluster.ask(kPods, name);
@@ -140,17 +94,18 @@ TEST_CASE("explain forms: a pod that only says it is of a group learns nothing o
   }
   // And the Workload of a pod that was made again is not that of its namesake.
   cluster.put(kWorkloads, workload_of_pod("gone", cluster.admitted()));
-  cluster.put(kQueuedPods, pod("gone", {{"metadata", {{"uid", "another"}}}}));
+  cluster.put(kQueuedPods, queued_pod_of("gone", {{"metadata", {{"uid", "another"}}}}));
   CHECK(cluster.ask(kPods, "gone").reason == "WorkloadNotCreated");
 }
 
 TEST_CASE("explain forms: a pod without a Workload, a deleted one, and one that is not in a queue") {
   ExplainCluster cluster(with_all_kinds());
-  cluster.put(kQueuedPods, pod("new"));
+  cluster.put(kQueuedPods, queued_pod_of("new"));
   CHECK(cluster.ask(kPods, "new").reason == "WorkloadNotCreated");
-  cluster.put(kQueuedPods, pod("gold", {{"metadata", {{"labels", {{std::string(kPriorityClassLabel), "gold"}}}}}}));
+  cluster.put(kQueuedPods,
+              queued_pod_of("gold", {{"metadata", {{"labels", {{std::string(kPriorityClassLabel), "gold"}}}}}}));
   CHECK(cluster.ask(kPods, "gold").reason == "PriorityClassMissing");
-  json running = pod("running", {{"status", {{"phase", "Running"}}}});
+  json running = queued_pod_of("running", {{"status", {{"phase", "Running"}}}});
   running["spec"].erase("schedulingGates");
   cluster.put(kQueuedPods, running);
   CHECK(cluster.ask(kPods, "running").reason == "Stopping");
@@ -158,7 +113,7 @@ TEST_CASE("explain forms: a pod without a Workload, a deleted one, and one that 
   CHECK_FALSE(none.found);
   CHECK(none.reason == "NotFound");
   ExplainCluster without;
-  without.put(kQueuedPods, pod("new"));
+  without.put(kQueuedPods, queued_pod_of("new"));
   CHECK(without.ask(kPods, "new").reason == "KindNotQueued");
 }
 
@@ -193,7 +148,8 @@ TEST_CASE("explain forms: a StatefulSet and its pods") {
   CHECK(reply.headline.starts_with("StatefulSet team-a/db is admitted, and 0 of its 2 pods are ready."));
   CHECK(cluster.ask(kStatefulSets, "none").reason == "NotFound");
 
-  json member = pod("db-0", {{"metadata", {{"annotations", {{std::string(kSuspendingParent), "statefulset"}}}}}});
+  json member =
+      queued_pod_of("db-0", {{"metadata", {{"annotations", {{std::string(kSuspendingParent), "statefulset"}}}}}});
   member["metadata"]["ownerReferences"] = controlled_by(kStatefulSets, "db", "db-uid");
   cluster.put(kQueuedPods, member);
   const ExplainReply part = cluster.ask(kPods, "db-0");

@@ -20,6 +20,12 @@ struct ExplainRow {
   const char* headline;             // a part of it
   std::vector<const char*> also{};  // somewhere in the answer
   const ResourceType* type = &kJobs;
+  std::string object{};  // empty: "train", and of Workloads "job-train"
+  ReconcilerSettings settings{};
+  // What is found in the objects alone, where the reason is only in the memory of the leader.
+  const char* without_leader = nullptr;
+
+  std::string asked() const { return !object.empty() ? object : type == &kWorkloads ? "job-train" : "train"; }
 };
 
 inline ReconcilerSettings with_pods_ready() {
@@ -42,7 +48,7 @@ inline void check_row(const ExplainRow& row, ExplainCluster cluster) {
   INFO(std::string(row.name));
   row.arrange(cluster);
   cluster.decide();
-  const ExplainReply reply = cluster.ask(*row.type, row.type == &kWorkloads ? "job-train" : "train");
+  const ExplainReply reply = cluster.ask(*row.type, row.asked());
   const std::string all = to_json(reply).dump();
   INFO(all);
   CHECK(reply.reason == row.reason);
@@ -50,6 +56,10 @@ inline void check_row(const ExplainRow& row, ExplainCluster cluster) {
   for (const char* part : row.also) CHECK_MESSAGE(all.find(part) != std::string::npos, part);
   CHECK(reply.headline.ends_with("."));
   for (const std::string& sentence : reply.because) CHECK(sentence.find("..") == std::string::npos);
+}
+
+inline void check_row(const ExplainRow& row) {
+  check_row(row, ExplainCluster(row.settings));
 }
 
 }  // namespace muster::test

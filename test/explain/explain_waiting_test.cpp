@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "api/meta/constants.h"
-#include "test/explain/explain_rows.h"
+#include "test/explain/reason_scenes.h"
 
 namespace muster::test::explain_waiting_test {
 namespace {
@@ -77,66 +77,11 @@ TEST_CASE("explain: a follower without any word of the leader finds by the numbe
 }
 
 TEST_CASE("explain: what the scheduler refuses is told with what would change it") {
-  const auto tainted = [](ExplainCluster& cluster) {
-    cluster.put(kResourceFlavors,
-                {{"metadata", {{"name", "f1"}}},
-                 {"spec", {{"nodeTaints", {{{"key", "spot"}, {"value", "yes"}, {"effect", "NoSchedule"}}}}}}});
-    cluster.put(kJobs, ExplainCluster::job());
-    cluster.put(kWorkloads, ExplainCluster::workload());
-  };
-  json limits = of_pods("3");
-  limits["spec"]["podSets"][0]["template"]["spec"]["containers"][0]["resources"]["limits"] = {{"cpu", "1"}};
-  json gpus = of_pods("3");
-  gpus["spec"]["podSets"][0]["template"]["spec"]["containers"][0]["resources"]["requests"]["gpu"] = "1";
-  json rack = of_pods("3");
-  rack["spec"]["podSets"][0]["topologyRequest"] = {{"required", "rack"}};
-  json devices = of_pods("3");
-  devices["spec"]["podSets"][0]["template"]["spec"]["resourceClaims"] = {{{"name", "gpu"}}};
-  const ExplainRow rows[] = {
-      {"a place in a topology",
-       with_workload([rack](ExplainCluster&) { return rack; }),
-       "NoMatchingFlavor",
-       "cannot run on any flavor of ClusterQueue cq",
-       {"Flavor f1: the pods ask for a place in a topology; muster knows no topologies",
-        "Create the job again without the annotations kueue.x-k8s.io/podset-*"}},
-      {"devices",
-       with_workload([devices](ExplainCluster&) { return devices; }),
-       "Misconfigured",
-       "is invalid and cannot be admitted, regardless of quota",
-       {"the pods claim devices (resourceClaims), and muster does not count devices",
-        "Create the job again without resourceClaims"}},
-      {"more than there could ever be",
-       with_workload([](ExplainCluster&) { return of_pods("6"); }),
-       "ExceedsMaxQuota",
-       "cannot be admitted: it requests 12 of cpu, but ClusterQueue cq can use at most 10",
-       {"Raise nominalQuota"}},
-      {"a taint",
-       tainted,
-       "NoMatchingFlavor",
-       "cannot run on any flavor of ClusterQueue cq",
-       {"Flavor f1: the pods do not tolerate its taint spot=yes:NoSchedule"}},
-      {"a resource without quota",
-       with_workload([gpus](ExplainCluster&) { return gpus; }),
-       "NoMatchingFlavor",
-       "cannot run on any flavor",
-       {"Resource gpu: the ClusterQueue has no quota for this resource"}},
-      {"requests above limits",
-       with_workload([limits](ExplainCluster&) { return limits; }),
-       "Misconfigured",
-       "is invalid and cannot be admitted, regardless of quota",
-       {"resources validation failed"}},
-      {"a LimitRange",
-       [](ExplainCluster& cluster) {
-         cluster.put(kLimitRanges, {{"metadata", {{"name", "small"}}},
-                                    {"spec", {{"limits", {{{"type", "Container"}, {"max", {{"cpu", "1"}}}}}}}}});
-         cluster.put(kJobs, ExplainCluster::job());
-         cluster.put(kWorkloads, ExplainCluster::workload());
-       },
-       "Misconfigured",
-       "is invalid and cannot be admitted, regardless of quota",
-       {"resources didn't satisfy LimitRange constraints: "}},
-  };
-  for (const ExplainRow& row : rows) check_row(row, ExplainCluster());
+  for (const ExplainRow& row : refused_scenes()) check_row(row);
+}
+
+TEST_CASE("explain: what a pending Workload waits for") {
+  for (const ExplainRow& row : waiting_scenes()) check_row(row);
 }
 
 TEST_CASE("explain: a decision that is not written yet is told as one") {

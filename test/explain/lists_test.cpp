@@ -230,6 +230,35 @@ TEST_CASE("lists: what is not visible is never missing, and states come from the
             .message.starts_with("there is no ClusterQueue"));
 }
 
+TEST_CASE("lists: a ClusterQueue whose flavors or checks cannot be listed is not inactive for that") {
+  ExplainCluster cluster = filled();
+  cluster.put_other(
+      "second", -20, "3",
+      {{"status", {{"conditions", json::array({cluster.condition("QuotaReserved", false, "WaitingForQuota")})}}}});
+  const auto look = [&](const ResourceType& unseen, const json& spec) {
+    cluster.put(kClusterQueues, ExplainCluster::cluster_queue(spec));
+    cluster.follow();
+    explain::QueueListing listing = explain::take_queue_listing(cluster.state, cluster.decisions, false, cluster.now());
+    listing.unseen = {unseen.plural};
+    const explain::QueueSnapshot snapshot(listing);
+    const json of_cluster = explain::cluster_queue_list(snapshot)["items"][0];
+    const std::vector<std::string> lines = lines_of(list_workloads(snapshot, {}));
+    const bool waits = std::any_of(lines.begin(), lines.end(), [](const std::string& line) {
+      return line.starts_with("second Pending WaitingForQuota");
+    });
+    const std::string second = waits ? " WaitingForQuota" : "";
+    return of_cluster["state"].get<std::string>() + " " + of_cluster.value("message", "") + ", " +
+           explain::local_queue_list(snapshot, "team-a")["items"][0]["state"].get<std::string>() + second;
+  };
+  const json checked = {{"admissionChecksStrategy", {{"admissionChecks", {{{"name", "budget"}}}}}}};
+  CHECK(look(kAdmissionChecks, checked) == "Unknown you cannot list admissionchecks, Unknown WaitingForQuota");
+  CHECK(look(kCohorts, checked).starts_with("Inactive "));
+  cluster.vanish(kResourceFlavors, "f1");
+  CHECK(look(kResourceFlavors, {}) == "Unknown you cannot list resourceflavors, Unknown WaitingForQuota");
+  CHECK(look(kResourceFlavors, {{"stopPolicy", "Hold"}}) == "Stopped is stopped, Inactive");
+  CHECK(look(kCohorts, {}).starts_with("Inactive "));
+}
+
 TEST_CASE("lists: a reason has at most three words") {
   for (const char* token : {"WaitingForQuota", "ExceedsMaxQuota", "NoMatchingFlavor", "WaitingForPreemptedWorkloads",
                             "WaitingForPodsReady", "PendingEvaluation", "AdmissionGated", "UnsatisfiedAdmissionChecks",

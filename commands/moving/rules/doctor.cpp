@@ -4,17 +4,15 @@
 
 #include "api/codec/json.h"
 #include "api/meta/time.h"
+#include "commands/kubectl/leader_state.h"
 #include "commands/moving/rules/adoption.h"
 #include "commands/moving/rules/components.h"
 #include "commands/moving/rules/kubernetes_version.h"
-#include "runtime/kueue/kueue_presence.h"
 
 namespace muster::commands {
 namespace {
 
 using nlohmann::json;
-
-constexpr Duration kSkew = std::chrono::seconds(5);
 
 std::string in_seconds(Duration duration) {
   return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(duration).count()) + " s";
@@ -62,7 +60,7 @@ void look_at_lease(const DoctorContext& context) {
   if (auto trouble = lease_trouble(context)) return context.findings.push_back(std::move(*trouble));
   const json& lease = *own_lease(context);
   const Duration since = time_since_renewal(context, lease).value_or(Duration::zero());
-  if (since < -kSkew)
+  if (since < -kClockSkew)
     context.add(Severity::kChange, "clock-skew", {lease_name(context)},
                 "its holder's clock is " + in_seconds(-since) + " ahead of the API server's",
                 "set the clock of the node of " + std::string(string_at(lease, {"spec", "holderIdentity"})));
@@ -71,7 +69,7 @@ void look_at_lease(const DoctorContext& context) {
 void look_at_clock(const DoctorContext& context) {
   if (!context.facts.server_now) return;
   const Duration skew = context.facts.now - *context.facts.server_now;
-  if (skew > kSkew || skew < -kSkew)
+  if (skew > kClockSkew || skew < -kClockSkew)
     context.add(Severity::kChange, "clock-skew", {"this machine"},
                 "its clock and the API server's differ by " + in_seconds(skew < Duration::zero() ? -skew : skew),
                 "set the clocks by NTP");
@@ -89,30 +87,23 @@ void look_for_others(const DoctorContext& context) {
 }  // namespace
 
 std::optional<Finding> lease_trouble(const DoctorContext& context) {
-  const std::string name = lease_name(context);
-  const json* lease = own_lease(context);
-  const std::string holder(lease == nullptr ? "" : string_at(*lease, {"spec", "holderIdentity"}));
-  if (holder.empty())
-    return Finding{Severity::kHarm,
-                   "no-leader",
-                   {name},
-                   "no replica leads: nothing is admitted",
-                   context.kubectl() + "logs deployment/muster"};
-  if (!runtime::is_muster_identity(holder))
-    return Finding{Severity::kBlocker,
-                   "lease-of-others",
-                   {name},
-                   "it is held by " + holder + ", which is no replica of muster",
-                   "move Kueue to another namespace, or finish the move: kubectl muster adopt"};
-  const Duration since = time_since_renewal(context, *lease).value_or(Duration::zero());
-  const Duration lasts = std::chrono::seconds(int_at(*lease, {"spec", "leaseDurationSeconds"}).value_or(15));
-  if (since <= lasts + kSkew) return std::nullopt;
-  return Finding{
-      Severity::kBlocker,
-      "lease-expired",
-      {name},
-      "its holder " + holder + " has not renewed it for " + in_seconds(since) + ", and no other replica took it",
-      context.kubectl() + "delete lease " + std::string(manifests::kLeaseName) + ", and look at the pods' logs"};
+  const auto trouble = leader_trouble(own_lease(context), context.facts.server_now.value_or(context.facts.now));
+  if (!trouble) return std::nullopt;
+  const auto finding = [&](Severity severity, const char* rule, std::string remedy) {
+    return Finding{severity, rule, {lease_name(context)}, trouble->sentence, std::move(remedy)};
+  };
+  switch (trouble->kind) {
+    case LeaderTrouble::Kind::kNoHolder:
+      return finding(Severity::kHarm, "no-leader", context.kubectl() + "logs deployment/muster");
+    case LeaderTrouble::Kind::kOfOthers:
+      return finding(Severity::kBlocker, "lease-of-others",
+                     "move Kueue to another namespace, or finish the move: kubectl muster adopt");
+    case LeaderTrouble::Kind::kExpired:
+      break;
+  }
+  return finding(
+      Severity::kBlocker, "lease-expired",
+      context.kubectl() + "delete lease " + std::string(manifests::kLeaseName) + ", and look at the pods' logs");
 }
 
 std::vector<const json*> DoctorContext::pods() const {

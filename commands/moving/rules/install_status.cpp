@@ -64,8 +64,8 @@ std::string complete_status(const ClusterDump& dump, const StatusFacts& facts) {
   if (deployment == nullptr || lease == nullptr) return "";
   const int64_t wanted = wanted_replicas(*deployment);
   const std::string holder(string_at(*lease, {"spec", "holderIdentity"}));
-  return count_of(wanted, wanted) + " are ready, the webhooks answer, " + holder.substr(0, holder.rfind('_')) +
-         " leads";
+  return count_of(wanted, wanted) + " are ready, the webhooks answer, " +
+         (holder.empty() ? "a replica takes the Lease" : holder.substr(0, holder.rfind('_')) + " leads");
 }
 
 }  // namespace muster::commands

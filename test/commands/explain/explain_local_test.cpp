@@ -17,6 +17,7 @@ using nlohmann::json;
 class ListingApi final : public kube::KubeApi {
  public:
   std::map<std::string, json> objects;  // lists, by path
+  std::map<std::string, json> single;   // objects, by path
   std::set<std::string> forbidden;      // paths
   int broken = 0;                       // a code for everything
 
@@ -25,6 +26,7 @@ class ListingApi final : public kube::KubeApi {
       return fail_with(kube::StatusError{broken, "InternalError", "the server is ill", {}, std::nullopt});
     if (forbidden.contains(request.path))
       return fail_with(kube::StatusError{403, "Forbidden", "you may not list " + request.path, {}, std::nullopt});
+    if (const auto one = single.find(request.path); one != single.end()) return one->second;
     const auto found = objects.find(request.path);
     return json{{"kind", "List"},
                 {"metadata", {{"resourceVersion", "100"}}},
@@ -107,6 +109,36 @@ TEST_CASE("explain locally: kinds that may be listed in one namespace only are r
   REQUIRE(reply->notes.size() == 3);
   CHECK(reply->notes[1] == "You cannot list namespaces.");
   CHECK(reply->notes[2].find("Workloads of namespace team-a only") != std::string::npos);
+  // Others can hold quota and be ahead.
+  REQUIRE(reply->flavors.size() == 1);
+  CHECK(reply->flavors[0].most == "10");
+  CHECK(reply->flavors[0].free.empty());
+  CHECK_FALSE(reply->order);
+}
+
+TEST_CASE("explain locally: a namespace that can be read alone has its labels") {
+  ListingApi api = cluster();
+  const json selector = {{"matchLabels", {{"team", "a"}}}};
+  api.objects[kKueue + "clusterqueues"][0]["spec"]["namespaceSelector"] = selector;
+  api.objects["/api/v1/namespaces"][0]["metadata"]["labels"] = {{"team", "a"}};
+  api.forbidden = {"/api/v1/namespaces", "/api/v1/namespaces/team-a"};
+  auto reply = ask(api);
+  REQUIRE(reply.ok());
+  CHECK(reply->headline == "Job team-a/train: why it is pending is not known, because you cannot list namespaces.");
+  api.forbidden = {"/api/v1/namespaces"};
+  api.single["/api/v1/namespaces/team-a"] = api.objects["/api/v1/namespaces"][0];
+  reply = ask(api);
+  REQUIRE(reply.ok());
+  CHECK(reply->reason == "ExceedsMaxQuota");
+}
+
+TEST_CASE("explain locally: pods are named as a reader knows them, once") {
+  ListingApi api = cluster();
+  api.forbidden = {"/api/v1/pods", "/api/v1/namespaces/team-a/pods"};
+  const auto reply = ask(api);
+  REQUIRE(reply.ok());
+  REQUIRE(reply->notes.size() == 2);
+  CHECK(reply->notes[1] == "You cannot list pods.");
 }
 
 TEST_CASE("explain locally: a reason that rests on what may not be listed is not pretended") {
@@ -116,6 +148,7 @@ TEST_CASE("explain locally: a reason that rests on what may not be listed is not
   REQUIRE(reply.ok());
   CHECK(reply->reason == "Unknown");
   REQUIRE(reply->because.size() == 1);
+  CHECK(reply->headline == "Job team-a/train: why it is pending is not known, because you cannot list clusterqueues.");
   CHECK(reply->because[0] == "Its Workload says: Waits (ExceedsMaxQuota): too much.");
   CHECK(reply->notes[1] == "You cannot list clusterqueues, resourceflavors.");
 }

@@ -2,6 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <nlohmann/json.hpp>
+
+#include "commands/explain/priority_text.h"
+
 namespace muster::commands::explain_text_test {
 namespace {
 
@@ -94,6 +98,53 @@ TEST_CASE("explain text: what there is nothing of takes no line") {
   ExplainReply made;
   made.say("NotFound", "There is no Job team-a/train.");
   CHECK(explain_text(made) == "There is no Job team-a/train.\n");
+}
+
+TEST_CASE("explain text: while muster is down each command says it first, and each -o json in one field") {
+  ExplainReply made = waiting();
+  made.alarm = "muster is down since 2026-01-01T12:00:00Z: nothing is admitted or evicted";
+  const std::string first = "!! " + made.alarm + ".\n";
+  for (const bool is_pending : {false, true}) {
+    if (is_pending)
+      made.order = ExplainedOrder{.cluster_queue = "q", .position = 1, .pending = 1, .queue = {}, .heads = {}};
+    for (const std::string& text : {explain_text(made), history_text(made), priority_text(made)}) {
+      CHECK(text.starts_with(first));
+      CHECK(text.find("!! ", 1) == std::string::npos);
+    }
+    for (const nlohmann::json& object : {to_json(made), history_json(made), priority_json(made)})
+      CHECK(object.value("alarm", "") == made.alarm);
+  }
+  made.alarm.clear();
+  for (const nlohmann::json& object : {to_json(made), history_json(made), priority_json(made)})
+    CHECK_FALSE(object.contains("alarm"));
+}
+
+TEST_CASE("explain text: the fields that -o json of history and priority have") {
+  const auto names = [](const nlohmann::json& object) {
+    std::vector<std::string> found;
+    for (const auto& [name, value] : object.items()) found.push_back(name);
+    return found;
+  };
+  const ExplainReply made = waiting();
+  CHECK(names(history_json(made)) == std::vector<std::string>{"at", "found", "moments", "notes", "object"});
+  CHECK(history_json(made)["moments"].size() == 1);
+  CHECK(names(priority_json(made)) ==
+        std::vector<std::string>{"at", "found", "headline", "notes", "object", "order", "reason"});
+  CHECK(priority_json(made)["order"].is_null());
+}
+
+TEST_CASE("explain text: a watch prints another headline, and that muster is down and up again") {
+  const ExplainReply last = waiting();
+  ExplainReply next = last;
+  CHECK_FALSE(is_news(last, next));
+  next.alarm = "muster is down";
+  CHECK(is_news(last, next));
+  CHECK(is_news(next, last));
+  next.at = {1'767'268'800, 0};
+  CHECK(news_text(next) == "!! muster is down.\n2026-01-01T12:00:00Z  Job team-a/train waits for quota.\n");
+  next.alarm.clear();
+  next.headline = "Job team-a/train runs.";
+  CHECK(is_news(last, next));
 }
 
 TEST_CASE("explain text: of many rows the first are shown and the rest counted") {

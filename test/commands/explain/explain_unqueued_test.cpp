@@ -107,6 +107,18 @@ TEST_CASE("explain of a Deployment names its pods and their state, and at most f
         unqueued_sentence("DaemonSet"));
 }
 
+TEST_CASE("explain of an object whose parts cannot be listed does not say that it has none") {
+  const json object = {{"spec", {{"jobTemplate", {{"metadata", {{"labels", {{"kueue.x-k8s.io/queue-name", "q"}}}}}}}}}};
+  const std::string none = "It has no Jobs now.";
+  CHECK(explain_unqueued(named("cronjob"), "team-a", "nightly", object, json::array(), "").because ==
+        std::vector<std::string>{none});
+  const ExplainReply reply =
+      explain_unqueued(named("cronjob"), "team-a", "nightly", object, json::array(), "you may not list jobs");
+  CHECK(reply.reason == "QueuedAsJobs");
+  CHECK(reply.because.empty());
+  CHECK(reply.notes == std::vector<std::string>{"Not all could be read: you may not list jobs."});
+}
+
 TEST_CASE("explain of a part points at what it is part of") {
   const auto owned = [](const char* kind) {
     return json{{"metadata",

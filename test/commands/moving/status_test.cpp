@@ -129,11 +129,11 @@ TEST_CASE("status: each missing part is a line") {
        "webhooks were not asked: a dry run of a ResourceFlavor was refused: User \"a\" cannot create"},
       {[](Installed& m) { m.cluster.dry_run = [](const json&) { return refuse(404, "NotFound", "page not found"); }; },
        "webhooks were not asked: the API server does not serve ResourceFlavors"},
-      {[](Installed& m) { m.cluster.objects.erase(kLease); }, "no replica leads"},
+      {[](Installed& m) { m.cluster.objects.erase(kLease); }, "no replica of muster leads"},
       {[](Installed& m) { m.at(kLease)["spec"]["holderIdentity"] = "kueue_1-2"; },
-       "it is held by kueue_1-2, which is no replica of muster"},
+       "muster does not lead: kueue_1-2 holds its Lease"},
       {[](Installed& m) { m.at(kLease)["spec"]["renewTime"] = "2026-06-01T11:50:00.000000Z"; },
-       "has not renewed it for 600 s"},
+       "muster is down since 2026-06-01T11:50:00Z: nothing is admitted or evicted"},
       {[](Installed& m) { m.cluster.forbidden = {"/leases"}; }, "not known: leases.coordination.k8s.io cannot be read"},
       {[](Installed& m) { m.cluster.ill = true; }, "not known: deployments.apps cannot be listed: ill"},
   };
@@ -178,7 +178,8 @@ TEST_CASE("status: after --timeout the first cause of doctor is printed") {
   CHECK(
       text.starts_with("not ready: 0 of 2 replicas are ready\n"
                        "webhooks do not answer: no endpoints available\n"
-                       "no leader: Lease muster-system/c1f6bfd2.kueue.x-k8s.io: no replica leads: nothing is admitted\n"
+                       "no leader: Lease muster-system/c1f6bfd2.kueue.x-k8s.io: no replica of muster leads: nothing is "
+                       "admitted or evicted\n"
                        "The cause, by muster doctor:\n"
                        "Blocker  Pod muster-system/muster-a\n"
                        "         its image r/muster:0.1.0 cannot be pulled (ImagePullBackOff)\n"
