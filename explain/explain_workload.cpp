@@ -5,8 +5,8 @@
 #include "api/workload_conditions.h"
 #include "explain/explain_context.h"
 #include "explain/history/workload_moments.h"
-#include "scheduler/decision.h"
 #include "jobs/job_kind.h"
+#include "scheduler/decision.h"
 
 namespace muster::explain {
 namespace {
