@@ -1,4 +1,5 @@
 #include "runtime/readers/late_pod_reader.h"
+#include "api/cluster_queue.h"
 #include "api/workload.h"
 
 #include <doctest/doctest.h>
