@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "scheduler/decision.h"
 #include "test/explain/remedy_rows.h"
 
 namespace muster::test::explain_remedies_test {

@@ -11,6 +11,7 @@
 #include "api/watched_kinds.h"
 #include "commands/explain/explain_local.h"
 #include "commands/explain/explain_text.h"
+#include "scheduler/decision.h"
 #include "test/explain/reason_scenes.h"
 #include "test/support/files.h"
 #include "test/support/hand_clock.h"
