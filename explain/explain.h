@@ -7,24 +7,11 @@
 // are Kueue's tokens where Kueue has one.
 #pragma once
 
-#include <set>
-#include <string_view>
-
 #include "api/explained.h"
+#include "explain/unseen.h"
 #include "reconcilers/reconciler.h"
 
 namespace muster::explain {
-
-// What could not be listed of the cluster, where a state was read with the rights of the reader: what is not there of
-// it may exist. Of muster's own state nothing is unseen.
-struct Unseen {
-  std::set<std::string_view> kinds{};  // plurals
-  bool other_workloads = false;        // Workloads of other namespaces
-};
-inline constexpr std::string_view kUnknownReason = "Unknown";
-// In an answer whose order is left out for this.
-inline constexpr std::string_view kPlaceUnknown =
-    "Its place in the queue is not known: you cannot list all that decides it.";
 
 // `key` is of a kind of jobs/naming/named_kind.h, and its object need not exist. A replica that does not
 // lead (`leads`) decides nothing and knows no decision that is not written yet; the answer

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "api/explained.h"
-#include "explain/explain.h"
 #include "explain/remedies.h"
+#include "explain/unseen.h"
 #include "jobs/queued_job.h"
 #include "reconcilers/job/job_workload_context.h"
 #include "reconcilers/reconciler.h"
@@ -26,9 +26,9 @@ struct ExplainContext : reconcilers::ReconcileContext {
   bool hides(const ResourceType& type) const { return unseen.kinds.contains(type.plural); }
 };
 
-// --- What the reader may not list (explain_unseen.cpp) ---
-// "Unknown" where objects of one of these kinds may exist that are not here: "Job team-a/train: <what> is not known,
-// because you cannot list workloads."
+// --- What the reader cannot list (explain_unseen.cpp) ---
+// "Unknown" where objects of one of these kinds possibly exist that are not here: "Job team-a/train: <what> is not
+// known, because you cannot list workloads."
 reconcilers::Step explain_unseen(const ExplainContext& context, std::string_view what,
                                  const std::vector<const ResourceType*>& types, ExplainReply& reply);
 inline constexpr std::string_view kItsState = "its state";

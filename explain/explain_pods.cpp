@@ -144,7 +144,8 @@ reconcilers::Step explain_rejection(const ExplainContext& context, const ObjectK
   const ObjectKey& target = rejection->target;
   if (context.state.find(*target.type, target.ns, target.name) != nullptr) return reconcilers::Step::kContinue;
   reply.say("CreationRefused", reply.subject() + " needs " + std::string(target.type->kind) + " " + target.name +
-                                   ", which cannot be created: " + rejection->why);
+                                   ", which cannot be created: " + rejection->why +
+                                   (rejection->why.ends_with('.') ? "" : "."));
   reply.change.push_back("Correct what the API server names; muster tries again by itself.");
   return reconcilers::Step::kDone;
 }

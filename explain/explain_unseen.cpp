@@ -1,4 +1,4 @@
-// What a reader may not list, where the answer is found with the reader's own rights
+// What a reader cannot list, where the answer is found with the reader's own rights
 // (commands/explain/explain_local.h). "Not visible" is never "missing": these come before the sentences that would say
 // so.
 #include <algorithm>
@@ -20,7 +20,7 @@ using reconcilers::Step;
 // An owner of more levels is refused (jobs/management.h).
 constexpr int kMostOwners = 10;
 
-// The name of a namespace is a label that everybody knows.
+// The name of a namespace is a label that every user knows.
 bool rests_on_labels(const LabelSelector& selector) {
   const auto& requirements = selector.requirements();
   return std::any_of(requirements.begin(), requirements.end(), [](const LabelRequirement& requirement) {

@@ -11,7 +11,7 @@
 
 namespace muster::commands {
 
-// By so much the clocks of the Lease's holder and of the API server may differ; more is a finding of muster doctor.
+// The clocks of the Lease's holder and of the API server can differ by this; more is a finding of muster doctor.
 inline constexpr Duration kClockSkew = std::chrono::seconds(5);
 
 // Why no replica of muster leads.

@@ -105,7 +105,7 @@ class LatePodReader {
   std::jthread thread_;
 };
 
-// At most 2,000 pods of the job, in pages, and so many Warnings of its namespace. It ends before `time` has passed; the
+// At most 2,000 pods of the job, in pages, and as many Warnings of its namespace. It ends before `time` has passed; the
 // pods that were read by then count.
 std::optional<PodReason> see_late_pods(kube::KubeApi& api, const explain::LateJob& job, Duration time,
                                        const Clock& clock, std::stop_token stop);

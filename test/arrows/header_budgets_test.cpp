@@ -72,15 +72,15 @@ struct Budget {
 
 TEST_CASE("header budgets: a change of a header compiles no more sources again than it may") {
   static constexpr Budget kBudgets[] = {
-      {"api/workload.h", 195, 155},
+      {"api/workload.h", 195, 165},
       {"api/kinds/predicate.h", 80, 70},
       {"api/kinds/kind_description.h", 80, 70},
       {"scheduler/state.h", 70, 50},
-      {"api/job.h", 75, 85},
-      {"api/jobset.h", 70, 35},
-      {"api/cluster_queue.h", 145, 125},
+      {"api/job.h", 75, 95},
+      {"api/jobset.h", 70, 45},
+      {"api/cluster_queue.h", 145, 135},
       {"scheduler/decision.h", 35, 40},
-      {"nlohmann/json.hpp", 530, 405},
+      {"nlohmann/json.hpp", 530, 415},
   };
   const Includes includes = includes_of_all();
   auto product = sources_by_header(includes, false), tests = sources_by_header(includes, true);

@@ -76,7 +76,7 @@ func manyWorkloadsFrom(request *http.Request) any {
 		items = append(items, map[string]any{"namespace": fmt.Sprintf("team-%d", i%100), "name": fmt.Sprintf("job-w-%d", i), "localQueue": "lq",
 			"clusterQueue": "queue-0001", "state": "Pending", "reason": "WaitingForQuota", "reasonInWords": "waiting for quota",
 			"since": time.Now().Add(-time.Duration(i) * time.Second).UTC().Format(time.RFC3339), "created": nil, "priority": 0,
-			"job": map[string]any{"kind": "Job", "name": fmt.Sprintf("w-%d", i)}, "positionInClusterQueue": i, "positionInLocalQueue": i / 100})
+			"job": map[string]any{"apiVersion": "batch/v1", "kind": "Job", "name": fmt.Sprintf("w-%d", i)}, "positionInClusterQueue": i, "positionInLocalQueue": i / 100})
 	}
 	return largeList(items, max(0, listedWorkloads-offset-limit))
 }

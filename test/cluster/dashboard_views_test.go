@@ -76,7 +76,7 @@ func viewWorkloads(values url.Values) any {
 		}
 		row := map[string]any{"namespace": "nlp", "name": "job-" + job.name, "localQueue": "research", "clusterQueue": "nlp", "state": job.state,
 			"reason": "X", "reasonInWords": job.words, "since": viewTime(time.Duration(i) * time.Minute), "created": nil, "priority": 0,
-			"job": map[string]any{"kind": "Job", "name": job.name}, "labels": job.labels}
+			"job": map[string]any{"apiVersion": "batch/v1", "kind": "Job", "name": job.name}, "labels": job.labels}
 		if job.state == "Pending" {
 			row["positionInClusterQueue"], row["positionInLocalQueue"] = i, i
 			row["estimatedStart"] = map[string]any{"outcome": "Range", "earliest": viewTime(-time.Duration(10+i) * time.Minute), "latest": viewTime(-time.Duration(25+2*i) * time.Minute)}
@@ -150,7 +150,7 @@ func viewPage(t *testing.T) (address string, last func() url.Values) {
 		},
 		"holders": func(url.Values) any {
 			return list(map[string]any{"namespace": "nlp", "name": "job-train-whisper-292", "clusterQueue": "nlp", "flavor": "on-demand", "resource": "cpu", "amount": "4500m",
-				"state": "Admitted", "since": viewTime(3 * time.Hour), "untilAtMost": nil, "job": map[string]any{"kind": "Job", "name": "train-whisper-292"}})
+				"state": "Admitted", "since": viewTime(3 * time.Hour), "untilAtMost": nil, "job": map[string]any{"apiVersion": "batch/v1", "kind": "Job", "name": "train-whisper-292"}})
 		},
 		"explain": viewExplanation,
 	}

@@ -79,7 +79,7 @@ func pageViews(namespace, queue string) []string {
 		"api/holders?resource=cpu&namespace=" + namespace + "&queue=queue", "api/workloads?clusterQueue=" + queue}
 }
 
-// alarmIn is the alarm that stands in the first line of an answer, or in its field of JSON.
+// alarmIn is the alarm in the first line of an answer, or in its field of JSON.
 func alarmIn(text string) string {
 	said := struct{ Alarm string }{}
 	if json.Unmarshal([]byte(text), &said) == nil {

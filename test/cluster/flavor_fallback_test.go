@@ -94,7 +94,7 @@ func soldOutIsLeft(t *testing.T, cluster *harness.Cluster, teams *harness.Teams)
 	teams.SoldOut("spot")
 	teams.Flavor("on-demand")
 	teams.Queue("q", teams.Cpus("reservation=1", "spot=9", "on-demand=9"),
-		fallsBack(teams, "DeactivateWorkload", "reservation:10m", "spot:4s", "on-demand"))
+		fallsBack(teams, "DeactivateWorkload", "reservation:10m", "spot:12s", "on-demand"))
 	teams.Job("q", "first", 1, "1")
 	teams.RunsWith("first", 1)
 	teams.Job("q", "late", 1, "1")
@@ -114,7 +114,7 @@ func soldOutIsLeft(t *testing.T, cluster *harness.Cluster, teams *harness.Teams)
 	if selector := getJob(t, cluster, teams.Namespace, "late").Spec.Template.Spec.NodeSelector[harness.NodeLabel]; selector != "hollow" {
 		t.Errorf("its pods select the nodes %q", selector)
 	}
-	cluster.WaitForEvent(t, teams.Namespace, evicted.GetName(), "EvictedDueToFlavorFallback", "not all pods were ready within 4s")
+	cluster.WaitForEvent(t, teams.Namespace, evicted.GetName(), "EvictedDueToFlavorFallback", "not all pods were ready within 12s")
 	timeline.Check(t)
 }
 

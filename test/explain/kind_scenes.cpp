@@ -173,7 +173,7 @@ Scenes scenes_of_kinds() {
   const auto conflict = [](ExplainCluster& cluster) {
     cluster.put(kJobs, ExplainCluster::job());
     cluster.put(kWorkloads,
-                ExplainCluster::workload({}, jobs::workload_name({"batch", "Job", "train", "job-uid"}, "", 253),
+                ExplainCluster::workload(json::object(), jobs::workload_name({"batch", "Job", "train", "job-uid"}, "", 253),
                                          "other", "other-uid"));
   };
   const auto rejected = [](ExplainCluster& cluster) {

@@ -150,7 +150,8 @@ TEST_CASE("lists: an eviction for late pods has their reason, and a message that
   const auto item = [&](const json& status, const json& spec = json::object()) {
     cluster.put_other("second", -20, "3", {{"spec", spec}, {"status", status}});
     cluster.follow();
-    for (const json& each : list_workloads(snapshot_of(cluster), {})["items"]) {
+    const json list = list_workloads(snapshot_of(cluster), {});
+    for (const json& each : list["items"]) {
       if (each["name"] == "second")
         return each.value("state", "") + " " + each.value("reason", "") + " [" + each.value("podReason", "") + "] " +
                each.value("reasonInWords", "");
@@ -254,9 +255,9 @@ TEST_CASE("lists: a ClusterQueue whose flavors or checks cannot be listed is not
   CHECK(look(kAdmissionChecks, checked) == "Unknown you cannot list admissionchecks, Unknown WaitingForQuota");
   CHECK(look(kCohorts, checked).starts_with("Inactive "));
   cluster.vanish(kResourceFlavors, "f1");
-  CHECK(look(kResourceFlavors, {}) == "Unknown you cannot list resourceflavors, Unknown WaitingForQuota");
+  CHECK(look(kResourceFlavors, json::object()) == "Unknown you cannot list resourceflavors, Unknown WaitingForQuota");
   CHECK(look(kResourceFlavors, {{"stopPolicy", "Hold"}}) == "Stopped is stopped, Inactive");
-  CHECK(look(kCohorts, {}).starts_with("Inactive "));
+  CHECK(look(kCohorts, json::object()).starts_with("Inactive "));
 }
 
 TEST_CASE("lists: a reason has at most three words") {

@@ -1,5 +1,5 @@
 // Situations with one answer each, at least one for each reason that explain gives: for the tests of what it says, and
-// for those of what readers with fewer rights are told.
+// for those of what readers with fewer rights get.
 #pragma once
 
 #include <vector>

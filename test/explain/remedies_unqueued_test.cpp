@@ -116,10 +116,10 @@ std::vector<Row> unqueued_rows() {
               cluster.put(kPriorityClasses, "gold", {{"value", 7}});
             })},
       {Cause::kPrebuiltTaken, "a Workload of another job",
-       put_prebuilt(ExplainCluster::workload({}, "mine", "other", "other-uid")), "PrebuiltWorkloadTaken",
+       put_prebuilt(ExplainCluster::workload(json::object(), "mine", "other", "other-uid")), "PrebuiltWorkloadTaken",
        "Create the job again without metadata.annotations[", put_job({})},
       {Cause::kPrebuiltOutOfSync, "a Workload of another shape", put_prebuilt(other_shape), "PrebuiltWorkloadOutOfSync",
-       "kubectl -n team-a delete workload mine", put_prebuilt(ExplainCluster::workload({}, "mine"))},
+       "kubectl -n team-a delete workload mine", put_prebuilt(ExplainCluster::workload(json::object(), "mine"))},
       {Cause::kInvalidPodSets, "no pod templates", put_pytorch_job(json::object()), "InvalidPodSets",
        "Correct its pod templates. muster tries again when the job changes: kubectl -n team-a edit "
        "pytorchjobs.kubeflow.org train",
@@ -131,7 +131,7 @@ std::vector<Row> unqueued_rows() {
       {Cause::kWorkloadNameConflict, "another Workload has the name",
        both(put_job({}),
             [](ExplainCluster& cluster) {
-              cluster.put(kWorkloads, ExplainCluster::workload({}, conflicting(), "other", "other-uid"));
+              cluster.put(kWorkloads, ExplainCluster::workload(json::object(), conflicting(), "other", "other-uid"));
             }),
        "WorkloadNameConflict", "Delete that Workload (an administrator): kubectl -n team-a delete workload job-train-",
        [](ExplainCluster& cluster) { cluster.vanish(kWorkloads, conflicting()); }},

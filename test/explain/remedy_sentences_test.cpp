@@ -16,7 +16,7 @@ void wait(ExplainCluster& cluster) {
 
 }  // namespace
 
-// Who may do it, by the permissions of manifests/user_roles.cpp: jobs are the user's, queues are not.
+// Who can do it, by the permissions of manifests/user_roles.cpp: jobs are the user's, queues are not.
 TEST_CASE("explain: what changes queues, Workloads, namespaces and LimitRanges is an administrator's") {
   for (const explain::Remedy& remedy : explain::remedies()) {
     CAPTURE(remedy.command);

@@ -7,7 +7,7 @@ namespace {
 
 using Arrange = std::function<void(ExplainCluster&)>;
 
-// Two pods of so many cpus.
+// Two pods with these cpus.
 json asking_for(const char* cpu, const json& patch = json::object()) {
   json made = {{"spec", ExplainCluster::workload()["spec"]}};
   made["spec"]["podSets"][0]["template"] = ExplainCluster::pod_template(cpu);

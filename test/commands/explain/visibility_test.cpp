@@ -1,4 +1,4 @@
-// What users with fewer rights are told, for every reason of explain: the true one, or that it is not known and what
+// What users with fewer rights get, for every reason of explain: the true one, or that it is not known and what
 // they cannot list. Never that a thing is missing which they do not see, and no number that others change.
 #include <doctest/doctest.h>
 
@@ -51,7 +51,7 @@ const std::map<std::pair<std::string, std::string>, ListRequest>& list_requests(
   return requests;
 }
 
-// A cluster of a scene, as far as a reader may list it.
+// A cluster of a scene, as far as a reader can list it.
 class SeenCluster final : public kube::KubeApi {
  public:
   SeenCluster(const ExplainCluster& cluster, const Reader& reader) : cluster_(cluster), reader_(reader) {}
@@ -149,7 +149,7 @@ bool has(const Values& values, const Value& value) {
   return std::find(values.begin(), values.end(), value) != values.end();
 }
 
-// Less can be told, in whole sentences.
+// Less can be shown, in whole sentences.
 void check_parts(const std::vector<std::string>& told, const std::vector<std::string>& truth) {
   for (const std::string& part : told) {
     const bool is_true =
@@ -209,7 +209,7 @@ void check_told(const ExplainReply& told, const ExplainReply& truth, const Reade
     check_true(told, truth);
   if (told.order) CHECK(told.order == truth.order);
   for (const ExplainedFact& fact : told.facts) {
-    // A flavor's time is told without its limit where the ClusterQueue is unseen.
+    // A flavor's time is shown without its limit where the ClusterQueue is unseen.
     const bool is_true = std::any_of(truth.facts.begin(), truth.facts.end(), [&](const ExplainedFact& whole) {
       return fact.name == whole.name && whole.value.starts_with(fact.value);
     });

@@ -42,7 +42,7 @@ WorkloadPtr admitted(const std::string& name, Duration ago, bool ready = false) 
                             condition("PodsReady", ready, "WaitForStart")}}}}});
 }
 
-// The flavors of its ClusterQueue "cq" fail after so many seconds; 0: never. With a timeout of several flavors the
+// The flavors of its ClusterQueue "cq" fail after this many seconds; 0: never. With a timeout of several flavors the
 // Workload has all of them.
 engine::ObjectChanged cluster_queue(const std::vector<int>& timeouts) {
   json rules = json::array();
@@ -94,7 +94,7 @@ struct Asked {
   std::condition_variable changed;
   std::vector<std::string> lists;  // the names of the jobs whose pods were listed
   std::vector<int> ends;           // of all questions, in seconds from now
-  int evicts_from = 0;             // no eviction before so many seconds
+  int evicts_from = 0;             // no eviction before this second
   std::vector<std::string> told;
   std::string token = "Unschedulable";
   bool stands = false;  // the API server does not answer
@@ -141,7 +141,7 @@ class PodsApi final : public kube::KubeApi {
  public:
   int pods = 300;
   int late = 300;       // is not scheduled
-  int answered = 1000;  // so many requests; none after them
+  int answered = 1000;  // requests; none after them
   std::vector<std::string> asked;
   std::vector<std::optional<MonotonicTime>> limits;
 

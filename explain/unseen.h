@@ -1,0 +1,20 @@
+// What a reader with few rights does not see of the cluster.
+#pragma once
+
+#include <set>
+#include <string_view>
+
+namespace muster::explain {
+
+// What could not be listed of the cluster, where a state was read with the rights of the reader: what is not there of
+// it possibly exists. Of muster's own state nothing is unseen.
+struct Unseen {
+  std::set<std::string_view> kinds{};  // plurals
+  bool other_workloads = false;        // Workloads of other namespaces
+};
+inline constexpr std::string_view kUnknownReason = "Unknown";
+// In an answer whose order is left out for this.
+inline constexpr std::string_view kPlaceUnknown =
+    "Its place in the queue is not known: you cannot list all that decides it.";
+
+}  // namespace muster::explain
