@@ -22,7 +22,8 @@ std::optional<LeaderTrouble> leader_trouble(const json* lease, TimePoint now) {
                                               " holds its Lease, so muster admits and evicts nothing"};
   const json* time = find_path(*lease, {"spec", "renewTime"});
   const auto renewed = parse_micro_time(time == nullptr ? json() : *time);
-  if (!renewed) return holder.empty() ? std::optional(none) : std::nullopt;
+  // No time reads as zero.
+  if (!renewed || renewed->is_zero()) return holder.empty() ? std::optional(none) : std::nullopt;
   const TimePoint last = to_time_point(*renewed);
   const Duration lasts = std::chrono::seconds(int_at(*lease, {"spec", "leaseDurationSeconds"}).value_or(15));
   if (now <= last + lasts + kClockSkew) return std::nullopt;

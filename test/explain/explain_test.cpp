@@ -132,7 +132,7 @@ TEST_CASE("explain: what muster does not do and what the API server refuses is t
                                "exceeded quota: small");
   reply = cluster.ask();
   CHECK(reply.reason == "CreationRefused");
-  CHECK(reply.headline == "Job team-a/train needs Workload job-train, which cannot be created: exceeded quota: small");
+  CHECK(reply.headline == "Job team-a/train needs Workload job-train, which cannot be created: exceeded quota: small.");
   cluster.put(kWorkloads, ExplainCluster::workload());
   CHECK(cluster.ask().reason != "CreationRefused");
 }

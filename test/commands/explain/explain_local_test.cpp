@@ -7,6 +7,7 @@
 #include <set>
 
 #include "api/meta/constants.h"
+#include "explain/unseen.h"
 
 namespace muster::commands::explain_local_test {
 namespace {
@@ -106,9 +107,10 @@ TEST_CASE("explain locally: kinds that may be listed in one namespace only are r
   const auto reply = ask(api);
   REQUIRE(reply.ok());
   CHECK(reply->reason == "ExceedsMaxQuota");
-  REQUIRE(reply->notes.size() == 3);
+  REQUIRE(reply->notes.size() == 4);
   CHECK(reply->notes[1] == "You cannot list namespaces.");
   CHECK(reply->notes[2].find("Workloads of namespace team-a only") != std::string::npos);
+  CHECK(reply->notes[3] == explain::kPlaceUnknown);
   // Others can hold quota and be ahead.
   REQUIRE(reply->flavors.size() == 1);
   CHECK(reply->flavors[0].most == "10");
