@@ -1,6 +1,6 @@
 // What lists and explanations cost with 50,000 pending Workloads: the step on the engine's thread, sorting on the
-// reader's, and a first page as readers get it, for some seconds, with a snapshot that is shared for one; and an answer of
-// `muster explain` about one of them, which is found on the engine's thread.
+// reader's, and a first page as readers get it, for some seconds, with a snapshot that is shared for one; and an answer
+// of `muster explain` about one of them, which is found on the engine's thread.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

@@ -172,9 +172,9 @@ Scenes scenes_of_kinds() {
   };
   const auto conflict = [](ExplainCluster& cluster) {
     cluster.put(kJobs, ExplainCluster::job());
-    cluster.put(kWorkloads,
-                ExplainCluster::workload(json::object(), jobs::workload_name({"batch", "Job", "train", "job-uid"}, "", 253),
-                                         "other", "other-uid"));
+    cluster.put(kWorkloads, ExplainCluster::workload(json::object(),
+                                                     jobs::workload_name({"batch", "Job", "train", "job-uid"}, "", 253),
+                                                     "other", "other-uid"));
   };
   const auto rejected = [](ExplainCluster& cluster) {
     cluster.put(kJobs, ExplainCluster::job());

@@ -16,8 +16,8 @@ using namespace muster;
 
 namespace {
 
-constexpr const char* kRooms[] = {"api",       "commands",   "engine",     "explain", "jobs",
-                                  "manifests", "mutators",   "runtime",    "server",  "reconcilers",
+constexpr const char* kRooms[] = {"api",       "commands", "engine",     "explain", "jobs",
+                                  "manifests", "mutators", "runtime",    "server",  "reconcilers",
                                   "scheduler", "forecast", "validators", "state"};
 
 // Names in the domains that are no keys of labels or annotations: controllers, field managers, scheduling gates,
