@@ -136,7 +136,7 @@ std::string Fallback::choose(Failing& failing) const {
 std::string Fallback::why(const std::string& flavor, FallbackTrigger trigger) const {
   if (trigger == FallbackTrigger::kRejectedCheck)
     return "flavor " + flavor + ": " + describe_rejected_checks(draft_.status);
-  return "flavor " + flavor + ": not all pods were ready within " +
+  return "flavor " + flavor + std::string(kNotReadyWithin) +
          format_duration(strategy_.timeout_of(flavor).value_or(Duration::zero()));
 }
 

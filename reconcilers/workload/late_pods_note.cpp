@@ -6,26 +6,28 @@
 #include "api/flavor_fallback.h"
 #include "api/meta/resource_type.h"
 #include "api/workload_conditions.h"
+#include "reconcilers/workload/flavor_fallback.h"
 
 namespace muster::reconcilers {
 namespace {
 
 using nlohmann::json;
 
-// A rejected check has the same reasons in the conditions, and no pods. What the write counts tells them apart.
-bool flavor_timed_out(const Write& write) {
-  return std::any_of(write.measurements.begin(), write.measurements.end(), [](const Measurement& measured) {
-    return measured.what == Measured::kFlavorFallback && measured.reason == to_text(FallbackTrigger::kTimeout);
-  });
+// A rejected check has the same reasons in the conditions, and no pods. Only the message says which it was: when the
+// write is sent, what it counts has left it.
+bool flavor_timed_out(std::string_view message) {
+  return message.find(kNotReadyWithin) != std::string_view::npos ||
+         message.find("(" + std::string(to_text(FallbackTrigger::kTimeout)) + ")") != std::string_view::npos;
 }
 
-bool is_of_late_pods(const Write& write, const json& condition) {
+bool is_of_late_pods(const json& condition) {
   if (string_at(condition, {"status"}) != "True") return false;
-  const std::string_view type = string_at(condition, {"type"}), reason = string_at(condition, {"reason"});
+  const std::string_view type = string_at(condition, {"type"}), reason = string_at(condition, {"reason"}),
+                         message = string_at(condition, {"message"});
   if (type == kEvictedCondition)
-    return reason == kPodsReadyTimeoutReason || (reason == kFlavorFallbackReason && flavor_timed_out(write));
+    return reason == kPodsReadyTimeoutReason || (reason == kFlavorFallbackReason && flavor_timed_out(message));
   if (type == kDeactivationTargetCondition)
-    return reason == kRequeuingLimitExceededReason || (reason == kFlavorsExhaustedReason && flavor_timed_out(write));
+    return reason == kRequeuingLimitExceededReason || (reason == kFlavorsExhaustedReason && flavor_timed_out(message));
   return false;
 }
 
@@ -34,14 +36,13 @@ bool is_of_late_pods(const Write& write, const json& condition) {
 bool evicts_late_pods(const Write& write) {
   if (write.verb != Verb::kPatchStatus || write.target.type->plural != kWorkloads.plural) return false;
   const json& conditions = array_at(write.body, {"status", "conditions"});
-  return std::any_of(conditions.begin(), conditions.end(),
-                     [&](const json& condition) { return is_of_late_pods(write, condition); });
+  return std::any_of(conditions.begin(), conditions.end(), is_of_late_pods);
 }
 
 void add_pod_reason(std::string_view note, Write& write) {
   if (note.empty() || !evicts_late_pods(write)) return;
   for (json& condition : write.body["status"]["conditions"]) {
-    if (!is_of_late_pods(write, condition)) continue;
+    if (!is_of_late_pods(condition)) continue;
     std::string message(string_at(condition, {"message"}));
     if (message.find(note) != std::string::npos) continue;
     // Its parentheses are those of one flavor.
