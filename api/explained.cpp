@@ -353,11 +353,11 @@ void hide_names(ExplainReply& explained, const std::function<bool(const std::str
 }
 
 void hide_suggestions(ExplainReply& explained, const std::function<bool(const ResourceType& type)>& may_list) {
-  std::map<std::string_view, bool> known;  // by plural
+  std::map<KindId, bool> known;
   std::erase_if(explained.actions, [&](const ExplainedAction& action) {
     if (action.suggests == nullptr) return false;
-    auto may = known.find(action.suggests->plural);
-    if (may == known.end()) may = known.emplace(action.suggests->plural, may_list(*action.suggests)).first;
+    auto may = known.find(action.suggests->id());
+    if (may == known.end()) may = known.emplace(action.suggests->id(), may_list(*action.suggests)).first;
     if (!may->second) std::erase(explained.change, action.sentence());
     return !may->second;
   });

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <map>
-#include <string_view>
 #include <vector>
 
 #include "api/meta/resource_type.h"
@@ -30,7 +29,7 @@ class CatchUp {
  private:
   std::vector<const ResourceType*> kinds_;
   uint64_t awaited_ = 0;
-  std::map<std::string_view, uint64_t> reached_;  // by plural
+  std::map<KindId, uint64_t> reached_;
 };
 
 }  // namespace muster::engine

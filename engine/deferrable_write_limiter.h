@@ -5,8 +5,8 @@
 
 #include <map>
 
-#include "api/typed_object.h"
 #include "base/clock.h"
+#include "kinds/typed_object.h"
 
 namespace muster::engine {
 

@@ -4,9 +4,9 @@
 #include <iterator>
 
 #include "api/meta/constants.h"
-#include "api/watched_kinds.h"
 #include "base/overloaded.h"
 #include "jobs/kept/kept_object.h"
+#include "kinds/watched_kinds.h"
 #include "scheduler/eligibility.h"
 #include "scheduler/scheduler.h"
 #include "state/metrics/measurements.h"

@@ -188,9 +188,9 @@ class Engine {
   WorkQueue work_queue_;
   KeyClocks clocks_;
   // Plurals.
-  std::set<std::string_view> synced_kinds_;
-  std::set<std::string_view> missing_;                       // see missing_kinds()
-  std::set<std::string_view> unknown_;                       // of the synced, those that were absent and never listed
+  std::set<KindId> synced_kinds_;
+  std::set<KindId> missing_;                                 // see missing_kinds()
+  std::set<KindId> unknown_;                                 // of the synced, those that were absent and never listed
   std::map<uint64_t, UnderWay> under_way_;                   // by Command::id
   std::map<std::string, size_t, std::less<>> under_way_in_;  // of these, by the namespace of the request
   size_t admissions_under_way_ = 0;                          // of these

@@ -1,10 +1,10 @@
 // Which kinds the engine knows enough of: listed, missing, current.
 #include <algorithm>
 
-#include "api/watched_kinds.h"
 #include "api/workload.h"
 #include "engine/engine.h"
 #include "jobs/job_kind.h"
+#include "kinds/watched_kinds.h"
 
 namespace muster::engine {
 namespace {
@@ -12,23 +12,18 @@ namespace {
 // nullptr: not of the engine's.
 const WatchedKind* find_kind(const ResourceType& type) {
   for (const WatchedKind& kind : watched_kinds()) {
-    if (kind.type->plural == type.plural) return &kind;
+    if (*kind.type == type) return &kind;
   }
   return nullptr;
-}
-
-// "workloads.kueue.x-k8s.io".
-std::string name_of(const ResourceType& type) {
-  return std::string(type.resource()) + (type.group.empty() ? "" : "." + std::string(type.group));
 }
 
 }  // namespace
 
 void Engine::note_listed(const ResourceType& type) {
   if (find_kind(type) == nullptr) return;
-  synced_kinds_.insert(type.plural);
-  missing_.erase(type.plural);
-  if (unknown_.erase(type.plural) == 0 || !leads_) return;
+  synced_kinds_.insert(type.id());
+  missing_.erase(type.id());
+  if (unknown_.erase(type.id()) == 0 || !leads_) return;
   // Objects that were skipped because the kind was unknown.
   state_.for_each([this](const TypedObject& object) { concern(object); });
 }
@@ -38,23 +33,23 @@ void Engine::note_absent(const ResourceType& type) {
   if (kind == nullptr) return;
   const bool had_objects = !state_.select(type, [](const TypedObject&) { return true; }).empty();
   if (!kind->optional || had_objects) {
-    missing_.insert(kind->type->plural);
-  } else if (synced_kinds_.insert(kind->type->plural).second) {
-    unknown_.insert(kind->type->plural);
+    missing_.insert(kind->type->id());
+  } else if (synced_kinds_.insert(kind->type->id()).second) {
+    unknown_.insert(kind->type->id());
   }
 }
 
 std::vector<std::string> Engine::missing_kinds() const {
   std::vector<std::string> names;
   for (const WatchedKind& kind : watched_kinds()) {
-    if (missing_.contains(kind.type->plural)) names.push_back(name_of(*kind.type));
+    if (missing_.contains(kind.type->id())) names.push_back(full_name(*kind.type));
   }
   return names;
 }
 
 std::vector<std::string> Engine::kinds_behind() const {
   std::vector<std::string> names;
-  for (const ResourceType* kind : catch_up_.behind()) names.push_back(name_of(*kind));
+  for (const ResourceType* kind : catch_up_.behind()) names.push_back(full_name(*kind));
   return names;
 }
 
@@ -75,7 +70,7 @@ bool Engine::rests_on_unknown(const ObjectKey& key) const {
   if (object == nullptr || !meta_of(*object).controller) return false;
   const OwnerReference& owner = *meta_of(*object).controller;
   const jobs::JobKind* kind = jobs::find_owner_kind(owner, settings_.queues.rules);
-  if (kind == nullptr || !unknown_.contains(kind->type.plural)) return false;
+  if (kind == nullptr || !unknown_.contains(kind->type.id())) return false;
   if (std::holds_alternative<WorkloadPtr>(*object)) return true;
   const auto workloads = state_.workloads_of_owner(owner.uid);
   return std::any_of(workloads.begin(), workloads.end(),

@@ -8,9 +8,9 @@
 #include <variant>
 #include <vector>
 
-#include "api/typed_object.h"
 #include "engine/quarantine.h"
 #include "engine/unsupported_objects.h"
+#include "kinds/typed_object.h"
 #include "reconcilers/command.h"
 
 namespace muster::engine {

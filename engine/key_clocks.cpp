@@ -9,7 +9,7 @@ Now KeyClocks::time_for(const ObjectKey& key, Now now) const {
 }
 
 void KeyClocks::note(const ObjectKey& key, bool waits, Now shown) {
-  if (key.type->plural != kWorkloads.plural) return;
+  if (*key.type != kWorkloads) return;
   if (waits)
     ahead_.insert_or_assign(key, shown.wall.time_since_epoch() - shown.monotonic.time_since_epoch());
   else

@@ -12,9 +12,9 @@
 
 #include <unordered_map>
 
-#include "api/typed_object.h"
 #include "base/clock.h"
 #include "engine/work_queue.h"
+#include "kinds/typed_object.h"
 
 namespace muster::engine {
 

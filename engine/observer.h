@@ -3,9 +3,9 @@
 // Engine::observers_, and does not know what any of them does with which kind.
 #pragma once
 
-#include "api/typed_object.h"
 #include "base/clock.h"
 #include "engine/quarantine.h"
+#include "kinds/typed_object.h"
 #include "state/cluster_state.h"
 
 namespace muster::engine {

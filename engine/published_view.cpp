@@ -1,8 +1,8 @@
 #include "engine/published_view.h"
 
-#include "api/kinds/kind_description.h"
-#include "api/watched_kinds.h"
 #include "api/workload.h"
+#include "kinds/kind_description.h"
+#include "kinds/watched_kinds.h"
 
 namespace muster::engine {
 namespace {
@@ -14,7 +14,7 @@ bool is_shown(const ResourceType& type) {
     return true;
   for (const ResourceType* shown : {&kNamespaces, &kLimitRanges, &kLocalQueues, &kClusterQueues, &kAdmissionChecks,
                                     &kWorkloadPriorityClasses, &kJobs, &kJobSets, &kPersistentVolumeClaims}) {
-    if (type.plural == shown->plural) return true;
+    if (type == *shown) return true;
   }
   return false;
 }

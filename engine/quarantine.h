@@ -17,7 +17,7 @@
 #include <string_view>
 #include <utility>
 
-#include "api/typed_object.h"
+#include "kinds/typed_object.h"
 
 namespace muster::engine {
 

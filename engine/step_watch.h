@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "api/typed_object.h"
+#include "kinds/typed_object.h"
 
 namespace muster::engine {
 

@@ -23,7 +23,8 @@ Duration delay_after(int failures) {
 }  // namespace
 
 size_t ObjectKeyHash::operator()(const ObjectKey& key) const {
-  return state::NamespacedNameHash{}({key.ns, key.name}) + key.type->plural.size() * 961;  // kinds are few
+  return state::NamespacedNameHash{}({key.ns, key.name}) +
+         (key.type->plural.size() + key.type->selection.size()) * 961;  // kinds are few
 }
 
 WorkQueue::Entry WorkQueue::entry(const ObjectKey& key) {

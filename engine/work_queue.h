@@ -17,9 +17,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "api/typed_object.h"
 #include "base/clock.h"
 #include "engine/timers.h"
+#include "kinds/typed_object.h"
 
 namespace muster::engine {
 

@@ -19,8 +19,7 @@ std::vector<ObjectKey> WriteExpectations::take_gone(const TypedObject& object) {
 }
 
 bool WriteExpectations::any_of(const ResourceType& type) const {
-  return std::any_of(writes_.begin(), writes_.end(),
-                     [&](const auto& write) { return write.first.type->plural == type.plural; });
+  return std::any_of(writes_.begin(), writes_.end(), [&](const auto& write) { return *write.first.type == type; });
 }
 
 std::vector<ObjectKey> WriteExpectations::take_until(const TypedObject& object, uint64_t version) {

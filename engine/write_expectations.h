@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "api/typed_object.h"
 #include "engine/work_queue.h"
+#include "kinds/typed_object.h"
 
 namespace muster::engine {
 

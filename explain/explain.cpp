@@ -249,7 +249,7 @@ ExplainReply explain(const ObjectKey& key, const reconcilers::ReconcileContext& 
     explain_pod(context, key, reply);
   } else if (kind != nullptr && kind->is_serving()) {
     explain_set(context, key, reply);
-  } else if (key.type->plural == kWorkloads.plural) {
+  } else if (*key.type == kWorkloads) {
     const Workload* workload = known.state.workload(key.ns, key.name);
     if (workload == nullptr)
       say_not_found(context, key, reply);

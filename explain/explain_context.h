@@ -23,7 +23,7 @@ struct ExplainContext : reconcilers::ReconcileContext {
   bool leads;
   const Unseen& unseen;
 
-  bool hides(const ResourceType& type) const { return unseen.kinds.contains(type.plural); }
+  bool hides(const ResourceType& type) const { return unseen.kinds.contains(type.id()); }
 };
 
 // --- What the reader cannot list (explain_unseen.cpp) ---

@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
-#include "api/kinds/serving_types.h"
 #include "api/meta/constants.h"
 #include "base/ascii.h"
 #include "base/whole_number.h"
@@ -17,6 +16,7 @@
 #include "jobs/pod/pod_group.h"
 #include "jobs/prebuilt_workload.h"
 #include "jobs/serving/serving_set.h"
+#include "kinds/serving_types.h"
 #include "reconcilers/job/job_workload_make.h"
 
 namespace muster::explain {

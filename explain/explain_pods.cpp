@@ -34,7 +34,7 @@ void count(const Job& job, PodCounts& counts) {
 PodCounts count_pods(const ExplainContext& context, const jobs::QueuedJob& queued) {
   const ObjectMeta& meta = queued.meta();
   PodCounts counts;
-  if (queued.type().plural == kJobs.plural) {
+  if (queued.type() == kJobs) {
     const Job* job = context.state.job(meta.ns, meta.name);
     if (job == nullptr) return counts;
     count(*job, counts);
@@ -52,7 +52,7 @@ PodCounts count_pods(const ExplainContext& context, const jobs::QueuedJob& queue
 }
 
 std::string pods_hint(const jobs::QueuedJob& job) {
-  const std::string_view label = job.type().plural == kJobs.plural ? kJobNameLabel : kJobSetNameKey;
+  const std::string_view label = job.type() == kJobs ? kJobNameLabel : kJobSetNameKey;
   return kubectl(job.meta().ns, "get pods -l " + std::string(label) + "=" + job.meta().name) +
          " shows which, and describe says why.";
 }
@@ -90,7 +90,7 @@ reconcilers::Step explain_gang(const ExplainContext& context, const jobs::Queued
 // What dependsOn and startupPolicy hold back.
 void tell_gates(const ExplainContext& context, const jobs::QueuedJob& job, ExplainReply& reply) {
   constexpr size_t kMostNamed = 5;
-  if (job.type().plural != kJobSets.plural) return;
+  if (job.type() != kJobSets) return;
   const JobSet* jobset = context.state.jobset(job.meta().ns, job.meta().name);
   if (jobset == nullptr) return;
   size_t named = 0;
@@ -106,7 +106,7 @@ void tell_gates(const ExplainContext& context, const jobs::QueuedJob& job, Expla
 reconcilers::Step explain_missing_jobs(const ExplainContext& context, const jobs::QueuedJob& job, const PodCounts& pods,
                                        ExplainReply& reply) {
   const ObjectMeta& meta = job.meta();
-  if (job.type().plural != kJobSets.plural || pods.wanted == 0) return reconcilers::Step::kContinue;
+  if (job.type() != kJobSets || pods.wanted == 0) return reconcilers::Step::kContinue;
   for (const Job* each : context.state.jobs_of_jobset(meta.ns, meta.name)) {
     if (each->meta.controller && each->meta.controller->uid == meta.uid) return reconcilers::Step::kContinue;
   }
@@ -153,7 +153,7 @@ reconcilers::Step explain_rejection(const ExplainContext& context, const ObjectK
 void explain_pods(const ExplainContext& context, const jobs::QueuedJob& job, const Workload* workload,
                   ExplainReply& reply) {
   const PodCounts pods = count_pods(context, job);
-  const bool sees_pods = job.type().plural != kJobSets.plural || !context.hides(kJobs);
+  const bool sees_pods = job.type() != kJobSets || !context.hides(kJobs);
   if (sees_pods) reply.add_fact("Pods", pods.text());
   if (job.suspended()) {
     reply.say("Starting", reply.subject() + " is admitted and about to be started.");

@@ -6,10 +6,10 @@
 #include <set>
 
 #include "api/meta/names.h"
-#include "api/watched_kinds.h"
 #include "api/workload_conditions.h"
 #include "explain/explain_context.h"
 #include "jobs/job_kind.h"
+#include "kinds/watched_kinds.h"
 
 namespace muster::explain {
 namespace {
@@ -48,7 +48,7 @@ Step explain_unseen(const ExplainContext& context, std::string_view what, const 
   std::set<std::string> names;
   for (const ResourceType* type : types) {
     if (context.hides(*type))
-      names.emplace(type->resource());
+      names.emplace(type->plural);
     else if (type == &kWorkloads && context.unseen.other_workloads)
       names.emplace("workloads of other namespaces");
   }

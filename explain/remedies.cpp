@@ -189,7 +189,7 @@ void add_remedies(Cause cause, Words words, ExplainReply& reply) {
 }
 
 Words words_of(const ResourceType& type, const std::string& name) {
-  const std::string plural(type.resource());
+  const std::string plural(type.plural);
   const bool is_core = type.group.empty() || type.group == "batch";
   return {{"type", is_core ? plural : plural + "." + std::string(type.group)}, {"name", name}};
 }

@@ -4,13 +4,15 @@
 #include <set>
 #include <string_view>
 
+#include "api/meta/resource_type.h"
+
 namespace muster::explain {
 
 // What could not be listed of the cluster, where a state was read with the rights of the reader: what is not there of
 // it possibly exists. Of muster's own state nothing is unseen.
 struct Unseen {
-  std::set<std::string_view> kinds{};  // plurals
-  bool other_workloads = false;        // Workloads of other namespaces
+  std::set<KindId> kinds{};
+  bool other_workloads = false;  // Workloads of other namespaces
 };
 inline constexpr std::string_view kUnknownReason = "Unknown";
 // In an answer whose order is left out for this.

@@ -4,10 +4,10 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
-#include "api/kinds/serving_types.h"
 #include "api/meta/constants.h"
 #include "jobs/pod/pod_group.h"
 #include "jobs/serving/serving_set.h"
+#include "kinds/serving_types.h"
 #include "reconcilers/job/job_workload_make.h"
 #include "reconcilers/pod/pod_context.h"
 #include "reconcilers/pod/pod_workload_make.h"
@@ -106,7 +106,7 @@ Result<std::vector<JobShape>> shapes_of_set(const jobs::JobKind& kind, const jso
 
 std::vector<json> pods_of_serving(const jobs::JobKind& kind, const json& object) {
   const std::string name(string_at(object, {"metadata", "name"}));
-  const int64_t replicas = kind.type.plural == kLeaderWorkerSets.plural
+  const int64_t replicas = kind.type == kLeaderWorkerSets
                                ? std::clamp<int64_t>(int_at(object, {"spec", "replicas"}).value_or(1), 0, kMostPods)
                                : 1;
   std::vector<json> pods;

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "api/kinds/kind_hook.h"
 #include "base/result.h"
 #include "forecast/scenario.h"
 #include "jobs/job_kind.h"
+#include "kinds/kind_hook.h"
 #include "reconcilers/reconciler.h"
 
 namespace muster::forecast {

@@ -8,8 +8,8 @@
 #include "api/codec/json.h"
 #include "api/meta/constants.h"
 #include "api/requests.h"
-#include "api/watched_kinds.h"
 #include "api/workload.h"
+#include "kinds/watched_kinds.h"
 
 namespace muster::forecast {
 namespace {

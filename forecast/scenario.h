@@ -13,8 +13,8 @@
 #include "api/meta/selectors.h"
 #include "api/requests.h"
 #include "api/tolerations.h"
-#include "api/typed_object.h"
 #include "base/clock.h"
+#include "kinds/typed_object.h"
 
 namespace muster::forecast {
 

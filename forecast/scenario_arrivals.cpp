@@ -1,11 +1,11 @@
 // The arrivals of jobs, and the remaining work of existing jobs.
 #include <algorithm>
 
-#include "api/kinds/serving_types.h"
 #include "api/meta/names.h"
 #include "api/workload.h"
 #include "forecast/scenario_build.h"
 #include "jobs/serving/serving_set.h"
+#include "kinds/serving_types.h"
 
 namespace muster::forecast {
 namespace {

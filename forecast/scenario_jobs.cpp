@@ -1,10 +1,10 @@
 // Workloads of a cluster, and jobs of every kind.
-#include "api/kinds/serving_types.h"
 #include "api/meta/constants.h"
 #include "api/pods/queued_pod.h"
 #include "api/workload.h"
 #include "forecast/scenario_build.h"
 #include "jobs/prebuilt_workload.h"
+#include "kinds/serving_types.h"
 
 namespace muster::forecast {
 namespace {
@@ -120,7 +120,7 @@ Outcome<> ScenarioBuild::take_job(const jobs::JobKind& kind, const SourceObject&
 
 Outcome<> ScenarioBuild::take_serving(const jobs::JobKind& kind, const SourceObject& source, const JobTraits& traits) {
   const ObjectMeta meta = read_meta(source.value);
-  const bool is_set = kind.type.plural == kStatefulSets.plural || kind.type.plural == kLeaderWorkerSets.plural;
+  const bool is_set = kind.type == kStatefulSets || kind.type == kLeaderWorkerSets;
   if (is_set && !meta.label(kQueueNameLabel).empty()) {
     if (!kind.is_enabled(options_.settings.queues.rules))
       return wrong(source, "the integration " + std::string(kind.framework) +

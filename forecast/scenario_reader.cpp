@@ -96,7 +96,7 @@ Outcome<> ScenarioBuild::take_basics() {
     const ResourceType* type = basic_type(group_in(object), string_at(object, {"kind"}));
     if (type == nullptr) continue;
     const Labels annotations = read_meta(object).annotations;
-    if (type->plural == kNamespaces.plural) {
+    if (*type == kNamespaces) {
       known.insert(name_in(object));
       object["metadata"]["labels"]["kubernetes.io/metadata.name"] = name_in(object);
     }
@@ -117,11 +117,11 @@ Outcome<> ScenarioBuild::take_basics() {
 }
 
 Outcome<> ScenarioBuild::take_traits(const ResourceType& type, SourceObject& source, const Labels& annotations) {
-  if (type.plural == kResourceFlavors.plural) {
+  if (type == kResourceFlavors) {
     const auto traits = flavor_traits(annotations);
     if (!traits) return wrong_annotation(source, traits.error().message);
     read_.scenario.flavors[name_in(source.value)] = *traits;
-  } else if (type.plural == kAdmissionChecks.plural) {
+  } else if (type == kAdmissionChecks) {
     const auto after = check_traits(annotations);
     if (after) read_.scenario.checks[name_in(source.value)] = *after;
     // Its controller would set this.

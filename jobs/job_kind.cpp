@@ -1,22 +1,47 @@
 #include "jobs/job_kind.h"
 
 #include <deque>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "api/config/rule_settings.h"
 #include "jobs/described/described_kind.h"
+#include "kinds/kind_description.h"
+#include "kinds/kind_registry.h"
 
 namespace muster::jobs {
 
-// First the kinds with special code, then the described kinds.
-std::span<const JobKind* const> job_kinds() {
-  static std::vector<const JobKind*> kinds = {&batch_job,  &jobset,       &plain_pod,
-                                              &deployment, &stateful_set, &leader_worker_set};
-  // They last as long as the process, at one address; more can be installed while it starts.
-  static std::deque<DescribedKind> made;
-  const auto described = described_kinds();
-  while (made.size() < described.size()) kinds.push_back(&made.emplace_back(*described[made.size()]));
+namespace {
+
+// The kinds of jobs of a registry: first those with special code, then the described ones. Immutable.
+class JobKinds {
+ public:
+  explicit JobKinds(KindRegistry::Ptr registry) : registry_(std::move(registry)) {
+    for (const KindDescriptionPtr& kind : registry_->described())
+      all_.push_back(&described_.emplace_back(*kind));  // stays at one address
+  }
+  std::span<const JobKind* const> all() const { return all_; }
+
+ private:
+  KindRegistry::Ptr registry_;  // has the descriptions
+  std::deque<DescribedKind> described_;
+  std::vector<const JobKind*> all_ = {&batch_job, &jobset, &plain_pod, &deployment, &stateful_set, &leader_worker_set};
+};
+
+std::unique_ptr<const JobKinds>& registered() {
+  static auto kinds = std::make_unique<const JobKinds>(KindRegistry::built_in());
   return kinds;
+}
+
+}  // namespace
+
+std::span<const JobKind* const> job_kinds() {
+  return registered()->all();
+}
+
+void register_kinds(std::shared_ptr<const KindRegistry> kinds) {
+  registered() = std::make_unique<const JobKinds>(kinds);
+  set_registered_kinds(std::move(kinds));
 }
 
 bool JobKind::is_enabled(const RuleSettings& settings) const {
@@ -77,8 +102,10 @@ const JobKind* find_owner_kind(const OwnerReference& owner, const RuleSettings& 
 }
 
 const ResourceType* job_type_of(const OwnerReference& owner) {
-  const JobKind* kind = find_job_kind(owner);
-  return kind == &batch_job || kind == &jobset ? &kind->type : nullptr;
+  const std::string_view group = group_of(owner.api_version);
+  for (const ResourceType* type : {&kJobs, &kJobSets})
+    if (group == type->group && owner.kind == type->kind) return type;
+  return nullptr;
 }
 
 }  // namespace muster::jobs

@@ -14,17 +14,18 @@
 #include <string_view>
 #include <vector>
 
-#include "api/kinds/kind_hook.h"
-#include "api/kinds/value_path.h"
 #include "api/meta/field_error.h"
 #include "api/meta/owner_reference.h"
 #include "api/meta/resource_type.h"
-#include "api/typed_object.h"
 #include "base/result.h"
 #include "jobs/pod_set_info.h"
+#include "kinds/kind_hook.h"
+#include "kinds/typed_object.h"
+#include "kinds/value_path.h"
 
 namespace muster {
 class ClusterView;
+class KindRegistry;
 struct OwnedKind;
 struct PodSet;
 struct ReclaimablePod;
@@ -209,8 +210,11 @@ class JobKind {
   const bool always_watched_;
 };
 
-// All kinds that muster queues, enabled or not.
+// All kinds that muster queues, enabled or not: those of registered_kinds().
 std::span<const JobKind* const> job_kinds();
+// What this process knows from now on (kinds/kind_registry.h). Before any other thread runs; JobKinds of before are
+// gone.
+void register_kinds(std::shared_ptr<const KindRegistry> kinds);
 // nullptr when muster does not queue the kind.
 const JobKind* find_job_kind(std::string_view group, std::string_view kind);
 const JobKind* find_job_kind(const ResourceType& type);

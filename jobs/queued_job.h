@@ -14,11 +14,11 @@
 
 #include "api/config/rule_settings.h"
 #include "api/meta/resource_type.h"
-#include "api/typed_object.h"
 #include "api/workload.h"
 #include "base/result.h"
 #include "jobs/job_kind.h"
 #include "jobs/pod_set_info.h"
+#include "kinds/typed_object.h"
 
 namespace muster::jobs {
 

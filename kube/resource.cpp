@@ -21,7 +21,7 @@ void append_encoded(std::string& text, std::string_view value) {
 }  // namespace
 
 Resource resource_of(const ResourceType& type) {
-  return {std::string(type.group), std::string(type.version), std::string(type.resource()), type.namespaced,
+  return {std::string(type.group), std::string(type.version), std::string(type.plural), type.namespaced,
           std::string(type.kind)};
 }
 

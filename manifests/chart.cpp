@@ -7,8 +7,8 @@
 #include <string>
 
 #include "api/codec/json.h"
-#include "api/kinds/kind_description.h"
 #include "jobs/job_kind.h"
+#include "kinds/kind_description.h"
 #include "manifests/catalog.h"
 #include "manifests/user_roles.h"
 

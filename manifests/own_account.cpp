@@ -5,10 +5,10 @@
 #include <set>
 #include <string_view>
 
-#include "api/kinds/kind_description.h"
 #include "api/meta/constants.h"
 #include "jobs/group_scheduling.h"
 #include "jobs/job_kind.h"
+#include "kinds/kind_description.h"
 #include "manifests/admission_policy.h"
 #include "manifests/match_conditions.h"
 #include "manifests/webhooks.h"

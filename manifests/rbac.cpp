@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
-#include "api/kinds/kind_description.h"
 #include "api/meta/reader_session.h"
-#include "api/watched_kinds.h"
 #include "jobs/job_kind.h"
+#include "kinds/kind_description.h"
+#include "kinds/watched_kinds.h"
 #include "manifests/api_services.h"
 #include "manifests/names.h"
 
@@ -43,7 +43,7 @@ json reading_rules(const RightsOptions& options) {
       continue;
     // Two watches can be of one resource.
     Texts& group = resources[std::string(kind.type->group)];
-    const std::string resource(kind.type->resource());
+    const std::string resource(kind.type->plural);
     if (std::find(group.begin(), group.end(), resource) == group.end()) group.push_back(resource);
   }
   json rules = json::array();

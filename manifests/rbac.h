@@ -1,5 +1,5 @@
 // What muster can do in a cluster, and nothing more: read the kinds that it watches
-// (api/watched_kinds.h), write what its reconcilers write, keep its own Secret, Lease and
+// (kinds/watched_kinds.h), write what its reconcilers write, keep its own Secret, Lease and
 // two webhook configurations, ask who can read the metrics, and read its own Pod. Which
 // of these it needs depends on its configuration, and so do the rights. Pure.
 //

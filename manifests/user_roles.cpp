@@ -6,10 +6,10 @@
 #include <string>
 #include <string_view>
 
-#include "api/kinds/kind_description.h"
 #include "api/meta/reader_session.h"
 #include "api/meta/resource_type.h"
 #include "base/ascii.h"
+#include "kinds/kind_description.h"
 #include "manifests/names.h"
 
 namespace muster::manifests {
@@ -106,12 +106,12 @@ void add_queued_kinds(std::vector<json>& roles) {
   for (const ResourceType* type : queued_types()) {
     const bool of_kubernetes = type->group.empty() || type->group == "apps";
     const bool there = std::any_of(kKinds.begin(), kKinds.end(), [&](const UserKind& kind) {
-      return kind.group == type->group && kind.resource == type->resource();
+      return kind.group == type->group && kind.resource == type->plural;
     });
     if (of_kubernetes || there) continue;
     const std::string name = in_small_letters(type->kind);
     const UserKind kind{
-        .group = type->group, .resource = type->resource(), .name = name, .users_edit = true, .users_view = true};
+        .group = type->group, .resource = type->plural, .name = name, .users_edit = true, .users_view = true};
     roles.push_back(kind_role(kind, true));
     roles.push_back(kind_role(kind, false));
   }

@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "api/kinds/kind_description.h"
 #include "api/meta/constants.h"
 #include "base/encoding.h"
 #include "jobs/job_kind.h"
+#include "kinds/kind_description.h"
 #include "manifests/match_conditions.h"
 #include "mutators/mutator.h"
 #include "validators/validator.h"
@@ -25,10 +25,15 @@ constexpr RuleMatch kPodsMatch{"", "pods"};
 // What the rules of one webhook want to see: (group, resource) -> operations.
 using Wanted = std::map<std::pair<std::string, std::string>, std::set<std::string>>;
 
+// Pods in queues are one of several selections of pods, with separate entries (add_pods).
+bool is_type(const jobs::JobKind& kind, std::string_view group, std::string_view resource) {
+  return kind.type.id() == KindId{resource, group, {}};
+}
+
 bool is_registered(const RuleMatch& match, const WebhookRegistration& registration) {
   const auto kinds = jobs::job_kinds();
   const auto found = std::find_if(kinds.begin(), kinds.end(), [&](const jobs::JobKind* kind) {
-    return kind->type.group == match.group && kind->type.plural == match.resource;
+    return is_type(*kind, match.group, match.resource);
   });
   if (found == kinds.end() || *found == &jobs::batch_job || *found == &jobs::jobset) return true;
   return registration.frameworks.contains((*found)->framework);
@@ -54,16 +59,15 @@ Wanted wanted_by(const Rules& rules, const WebhookRegistration& registration) {
 
 std::string version_of(const std::string& group, const std::string& resource) {
   for (const jobs::JobKind* kind : jobs::job_kinds()) {
-    if (kind->type.group == group && kind->type.plural == resource) return std::string(kind->type.version);
+    if (is_type(*kind, group, resource)) return std::string(kind->type.version);
   }
   // Requests in v1beta1 come converted (matchPolicy Equivalent).
   return group == kKueueGroup ? "v1beta2" : "v1";
 }
 
 bool is_job(const std::string& group, const std::string& resource) {
-  return std::any_of(jobs::job_kinds().begin(), jobs::job_kinds().end(), [&](const jobs::JobKind* kind) {
-    return kind->type.group == group && kind->type.plural == resource;
-  });
+  return std::any_of(jobs::job_kinds().begin(), jobs::job_kinds().end(),
+                     [&](const jobs::JobKind* kind) { return is_type(*kind, group, resource); });
 }
 
 bool is_workload(const std::string& group, const std::string& resource) {

@@ -10,7 +10,7 @@
 #include "api/measurement.h"
 #include "api/meta/object_event.h"
 #include "api/meta/time.h"
-#include "api/typed_object.h"
+#include "kinds/typed_object.h"
 #include "state/write_pauses.h"
 
 namespace muster::reconcilers {
@@ -46,6 +46,9 @@ struct Write {
   std::optional<state::Maker> maker{};
   // It only says why something waits: nothing depends on it, and others go first (engine/giving_way.h).
   bool gives_way = false;
+  // It evicts a Workload, or deactivates it, because its pods were late: where it is sent, the message gets their
+  // reason (reconcilers/workload/late_pods_note.h).
+  bool for_late_pods = false;
   // The key is not reconciled for this time after the write: for frequent changes that can be late, such as the counts
   // of a queue.
   Duration rest{};

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "api/config/reconciler_settings.h"
-#include "api/typed_object.h"
 #include "base/clock.h"
+#include "kinds/typed_object.h"
 #include "reconcilers/command.h"
 #include "state/cluster_state.h"
 #include "state/scheduler_driver.h"

@@ -3,9 +3,9 @@
 #include <random>
 
 #include "api/codec/json.h"
-#include "api/watched_kinds.h"
 #include "engine/loop/kind_feed.h"
 #include "engine/loop/write_answer.h"
+#include "kinds/watched_kinds.h"
 #include "manifests/api_services.h"
 #include "manifests/names.h"
 #include "reconcilers/pod_search.h"
@@ -124,7 +124,7 @@ void Cluster::watch(EngineLoop& loop, const WatchedKind& kind, const std::string
 
 kube::KindCheck Cluster::check_of(const WatchedKind& kind, std::span<const KindDescriptionPtr> own_kinds) {
   for (const KindDescriptionPtr& own : own_kinds) {
-    if (own->plural == kind.type->plural && own->group == kind.type->group)
+    if (own->type() == *kind.type)
       return [this, own](std::stop_token stop) { return contradiction_of(api(), *own, std::move(stop)); };
   }
   return {};
@@ -186,7 +186,7 @@ kube::KubeApi::Answer Cluster::send(const reconcilers::Write& write, MonotonicTi
   const ObjectKey& target = write.target;
   const kube::Resource resource = kube::resource_of(*target.type);
   kube::WriteOptions options{.field_manager = std::string(manifests::kAppName),
-                             .managed_fields = target.type->plural == kCustomResourceDefinitions.plural,
+                             .managed_fields = *target.type == kCustomResourceDefinitions,
                              .not_after = not_after};
   switch (write.verb) {
     case reconcilers::Verb::kCreate:

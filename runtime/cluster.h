@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "api/kinds/kind_description.h"
-#include "api/watched_kinds.h"
 #include "base/mutex.h"
+#include "kinds/kind_description.h"
+#include "kinds/watched_kinds.h"
 #include "kube/client.h"
 #include "kube/watch.h"
 #include "runtime/engine_loop.h"
@@ -44,7 +44,7 @@ class Cluster {
 
   // Who gets the texts of objects; before the watches start, and must outlive them. null: none.
   void set_observer(const engine::LoopObserver* observer) { observer_ = observer; }
-  // Watches every kind of api/watched_kinds.h that is needed; of the others the engine hears that
+  // Watches every kind of kinds/watched_kinds.h that is needed; of the others the engine hears that
   // there are none. When `configurations` is not empty, also the webhook configurations of
   // that name and the CRDs whose objects muster converts, and with `api_services` those of the
   // visibility API. `own_kinds`: an administrator's, followed only while their definitions do not contradict them

@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/kinds/kind_schema.h"
 #include "api/meta/resource_type.h"
+#include "kinds/kind_schema.h"
 
 namespace muster::runtime {
 

@@ -4,7 +4,7 @@
 #include <stop_token>
 #include <string>
 
-#include "api/kinds/kind_description.h"
+#include "kinds/kind_description.h"
 #include "kube/api.h"
 
 namespace muster::runtime {

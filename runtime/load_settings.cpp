@@ -1,7 +1,10 @@
 #include "runtime/load_settings.h"
 
-#include "api/kinds/kind_description.h"
+#include <algorithm>
+
 #include "jobs/job_kind.h"
+#include "kinds/kind_description.h"
+#include "kinds/kind_registry.h"
 #include "runtime/read_file.h"
 #include "runtime/version.h"
 
@@ -43,11 +46,25 @@ std::string lines_of(const std::string& where, const FieldErrors& errors) {
   return text;
 }
 
+// A configuration without any leaves those that another file of this process has described, and so does a file that is
+// read again.
+FieldErrors register_own_kinds(std::span<const KindDescriptionPtr> kinds) {
+  const bool are_known = std::all_of(kinds.begin(), kinds.end(), [](const KindDescriptionPtr& kind) {
+    const KindDescription* known = find_described_kind(kind->group, kind->kind);
+    return known != nullptr && known->text == kind->text;
+  });
+  if (are_known) return {};
+  auto registry = KindRegistry::with(kinds);
+  if (!registry) return registry.error();
+  jobs::register_kinds(*std::move(registry));
+  return {};
+}
+
 Result<Settings> checked(LoadedConfiguration configuration, const std::string& feature_gates,
                          const std::string& where) {
   FieldErrors errors = apply_feature_gates(configuration.kueue, feature_gates);
   append(errors, validate_configuration(configuration.kueue));
-  append(errors, install_described_kinds(configuration.kinds));
+  append(errors, register_own_kinds(configuration.kinds));
   std::vector<std::string_view> queued;
   for (const jobs::JobKind* kind : jobs::job_kinds()) {
     if (kind->is_offered()) queued.push_back(kind->framework);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "api/config/muster_configuration.h"
-#include "api/kinds/kind_description.h"
+#include "kinds/kind_description.h"
 #include "kube/api.h"
 #include "kube/transport/timing.h"
 #include "runtime/load_settings.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "api/kinds/on_hold.h"
 #include "api/meta/constants.h"
+#include "kinds/on_hold.h"
 #include "scheduler/eligibility.h"
 #include "scheduler/reservation.h"
 #include "scheduler/workload_reading.h"

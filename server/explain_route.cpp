@@ -21,7 +21,7 @@ Result<ObjectKey> read_path(std::string_view path) {
   if (parts.size() != 3) return fail(form);
   const auto kind = jobs::find_named_kind(parts[1]);
   if (!kind) return fail(form + "; " + jobs::no_such_kind(parts[1]));
-  if (kind->type->plural != parts[1])
+  if (parts[1] != kind->type->plural && parts[1] != full_name(*kind->type))
     return fail(form + ", where KIND is the plural of a kind: " + std::string(kind->type->plural));
   if (const auto wrong = is_dns1123_label(parts[0]); !wrong.empty())
     return fail("no namespace can have this name: " + join(wrong, "; "));
@@ -44,7 +44,7 @@ class Handler {
     const auto key = read_path(request.path);
     if (!key) return refuse(400, "BadRequest", key.error().message);
     const std::string forbidden =
-        "this user cannot get " + resource_name(*key->type) + " \"" + key->name + "\" in namespace \"" + key->ns + "\"";
+        "this user cannot get " + full_name(*key->type) + " \"" + key->name + "\" in namespace \"" + key->ns + "\"";
     if (auto refused = refusal_of(explainer_->authorize(token, "get", *key), forbidden)) return *refused;
     std::optional<ExplainReply> explained = ask(*key);
     if (!explained) return not_synced();
@@ -79,7 +79,11 @@ class Handler {
 }  // namespace
 
 std::string explain_path(const ObjectKey& key) {
-  return std::string(kExplainPath) + key.ns + "/" + std::string(key.type->plural) + "/" + key.name;
+  // The plural alone means the first kind that has it.
+  const auto named = jobs::find_named_kind(key.type->plural);
+  const bool is_first = named && named->type->group == key.type->group;
+  return std::string(kExplainPath) + key.ns + "/" + (is_first ? std::string(key.type->plural) : full_name(*key.type)) +
+         "/" + key.name;
 }
 
 Route explain_route(std::optional<Explainer> explainer) {

@@ -14,7 +14,7 @@
 
 #include "api/explained.h"
 #include "api/meta/resource_type.h"
-#include "api/typed_object.h"
+#include "kinds/typed_object.h"
 #include "server/metrics_server.h"
 #include "server/transport/http.h"
 

@@ -113,10 +113,10 @@ HttpResponse Question::workloads() {
 // Asked of every kind of which there are jobs: which ones belong to the Workloads of this list says only the list.
 std::optional<HttpResponse> Question::hide_kinds(const explain::QueueSnapshot& snapshot,
                                                  explain::WorkloadFilter& filter) const {
-  for (const auto& [plural, type] : snapshot.job_types()) {
+  for (const auto& [kind, type] : snapshot.job_types()) {
     const AuthDecision decision = lister_.authorize(token_of(request_), {"list", type, filter.ns});
     if (decision == AuthDecision::kUnavailable) return refusal_of(decision, "");
-    if (decision != AuthDecision::kAllowed) filter.hidden_kinds.emplace(plural);
+    if (decision != AuthDecision::kAllowed) filter.hidden_kinds.insert(kind);
   }
   return std::nullopt;
 }
@@ -135,7 +135,8 @@ HttpResponse Question::page_of(explain::WorkloadFilter filter) const {
     question.append("/").append(name).append("=").append(std::to_string(given.size())).append(":").append(given);
     filtered = filtered || explain::is_filter_parameter(name);
   }
-  for (const std::string& hidden : filter.hidden_kinds) question.append("/").append(hidden);
+  for (const KindId& hidden : filter.hidden_kinds)
+    question.append("/").append(hidden.plural).append(".").append(hidden.group);
   ListCache& cache = filtered ? caches_.filtered : caches_.plain;
   if (const auto kept = cache.find(snapshot, starts, question)) return {200, "application/json", *kept};
   const auto list = explain::workload_list(*snapshot, filter, starts.get());

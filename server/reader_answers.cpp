@@ -9,7 +9,7 @@ namespace muster::server {
 using nlohmann::json;
 
 std::string sentence_of(const ListAccess& access) {
-  std::string text = "this user cannot " + access.verb + " " + resource_name(*access.type);
+  std::string text = "this user cannot " + access.verb + " " + full_name(*access.type);
   if (!access.subresource.empty()) text += "/" + access.subresource;
   if (!access.name.empty()) text += " \"" + access.name + "\"";
   if (!access.type->namespaced) return text;
@@ -62,10 +62,6 @@ std::optional<HttpResponse> refusal_of(AuthDecision decision, const std::string&
 HttpResponse not_synced() {
   return refuse(503, "ServiceUnavailable",
                 "this replica has not read everything from the API server yet: try again in a moment");
-}
-
-std::string resource_name(const ResourceType& type) {
-  return std::string(type.plural) + (type.group.empty() ? "" : "." + std::string(type.group));
 }
 
 std::vector<std::string_view> path_parts(std::string_view path) {

@@ -39,8 +39,6 @@ std::optional<HttpResponse> refusal_of(AuthDecision decision, const std::string&
 // This replica does not know the cluster yet.
 HttpResponse not_synced();
 
-// "jobs.batch", as Kubernetes names a resource in messages.
-std::string resource_name(const ResourceType& type);
 // The parts of a path between slashes.
 std::vector<std::string_view> path_parts(std::string_view path);
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "api/codec/tree_memory.h"
-#include "api/watched_kinds.h"
+#include "kinds/watched_kinds.h"
 #include "mutators/mutator.h"
 #include "validators/validator.h"
 
@@ -92,7 +92,7 @@ std::vector<std::string> all_reviewed_kinds() {
     for (const RuleMatch& rule : matches) {
       for (const RuleMatch& match : expand(rule)) {
         for (const WatchedKind& watched : watched_kinds()) {
-          if (watched.type->group == match.group && watched.type->resource() == match.resource)
+          if (watched.type->group == match.group && watched.type->plural == match.resource)
             kinds.emplace(watched.type->kind);
         }
       }

@@ -7,8 +7,6 @@
 #include "api/cluster_queue.h"
 #include "api/job.h"
 #include "api/jobset.h"
-#include "api/kinds/kind_description.h"
-#include "api/kinds/serving_types.h"
 #include "api/limit_range.h"
 #include "api/meta/constants.h"
 #include "api/pod.h"
@@ -18,6 +16,8 @@
 #include "api/workload.h"
 #include "base/overloaded.h"
 #include "jobs/job_kind.h"
+#include "kinds/kind_description.h"
+#include "kinds/serving_types.h"
 
 namespace muster::state {
 namespace {
@@ -90,14 +90,14 @@ std::optional<ClusterState::Change> ClusterState::put(const TypedObject& object)
   const ObjectMeta& meta = meta_of(object);
   const TypedObject* known = find(type_of(object), meta.ns, meta.name);
   if (known != nullptr && meta_of(*known).resource_version >= meta.resource_version) return std::nullopt;
-  const auto seen = seen_.find(type_of(object).plural);
+  const auto seen = seen_.find(type_of(object).id());
   if (known == nullptr && seen != seen_.end() && meta.resource_version <= seen->second) return std::nullopt;
   return set(object);
 }
 
 std::optional<ClusterState::Change> ClusterState::put_watched(const TypedObject& object) {
   const ObjectMeta& meta = meta_of(object);
-  uint64_t& seen = seen_[type_of(object).plural];
+  uint64_t& seen = seen_[type_of(object).id()];
   seen = std::max(seen, meta.resource_version);
   const TypedObject* known = find(type_of(object), meta.ns, meta.name);
   if (known != nullptr && meta.resource_version != 0 && meta_of(*known).resource_version >= meta.resource_version) {
@@ -116,7 +116,7 @@ std::optional<ClusterState::Change> ClusterState::set(const TypedObject& object)
                  [](const auto&) {},
              },
              object);
-  ObjectStore& objects = objects_[type_of(object).plural];
+  ObjectStore& objects = objects_[type_of(object).id()];
   const ObjectMeta& meta = meta_of(object);
   Change change{};
   if (TypedObject* place = objects.find({meta.ns, meta.name})) {
@@ -134,7 +134,7 @@ std::optional<ClusterState::Change> ClusterState::set(const TypedObject& object)
 
 std::optional<TypedObject> ClusterState::remove_watched(const TypedObject& object) {
   const ObjectMeta& meta = meta_of(object);
-  uint64_t& seen = seen_[type_of(object).plural];
+  uint64_t& seen = seen_[type_of(object).id()];
   seen = std::max(seen, meta.resource_version);
   // The answer to a create can overtake the news of the namesake's end.
   const TypedObject* known = find(type_of(object), meta.ns, meta.name);
@@ -143,7 +143,7 @@ std::optional<TypedObject> ClusterState::remove_watched(const TypedObject& objec
 }
 
 std::optional<TypedObject> ClusterState::remove(const ObjectKey& key) {
-  const auto kind = objects_.find(key.type->plural);
+  const auto kind = objects_.find(key.type->id());
   if (kind == objects_.end()) return std::nullopt;
   const TypedObject* place = kind->second.find({key.ns, key.name});
   if (place == nullptr) return std::nullopt;
@@ -157,7 +157,7 @@ std::optional<TypedObject> ClusterState::remove(const ObjectKey& key) {
 
 std::vector<TypedObject> ClusterState::drop_missing(const ResourceType& type, const std::vector<ObjectKey>& listed,
                                                     uint64_t version) {
-  uint64_t& seen = seen_[type.plural];
+  uint64_t& seen = seen_[type.id()];
   seen = std::max(seen, version);
   std::set<std::string> present;
   for (const ObjectKey& key : listed) present.insert(path_of(key.ns, key.name));

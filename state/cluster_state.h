@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "api/config/queue_settings.h"
-#include "api/typed_object.h"
 #include "base/clock.h"
 #include "base/expiring_set.h"
+#include "kinds/typed_object.h"
 #include "state/gang_index.h"
 #include "state/kept_bytes.h"
 #include "state/object_index.h"
@@ -184,8 +184,8 @@ class ClusterState {
   static std::optional<NamespacedName> serving_set_of(const Workload& workload);
 
   QueueSettings queues_;
-  std::map<std::string_view, ObjectStore> objects_;  // by plural
-  std::map<std::string_view, uint64_t> seen_;        // by plural
+  std::map<KindId, ObjectStore> objects_;
+  std::map<KindId, uint64_t> seen_;
   ObjectIndex<Job, jobset_of> jobs_of_jobset_;
   ObjectIndex<JobSet, subdomain_of> jobsets_of_subdomain_;
   ObjectIndex<DescribedJob, kind_of> described_jobs_in_;

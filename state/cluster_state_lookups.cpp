@@ -3,12 +3,12 @@
 #include "api/config_map.h"
 #include "api/job.h"
 #include "api/jobset.h"
-#include "api/kinds/described_job.h"
-#include "api/kinds/serving_types.h"
 #include "api/limit_range.h"
 #include "api/pods/in_place_pod.h"
 #include "api/pods/queued_pod.h"
 #include "api/workload.h"
+#include "kinds/described_job.h"
+#include "kinds/serving_types.h"
 #include "state/cluster_state.h"
 #include "state/typed_pointer.h"
 
@@ -22,7 +22,7 @@ bool is_any(const TypedObject&) {
 }  // namespace
 
 const TypedObject* ClusterState::find(const ResourceType& type, std::string_view ns, std::string_view name) const {
-  const auto kind = objects_.find(type.plural);
+  const auto kind = objects_.find(type.id());
   return kind == objects_.end() ? nullptr : kind->second.find({ns, name});
 }
 
@@ -81,8 +81,8 @@ std::vector<QueuedPodPtr> ClusterState::pods_of_group(std::string_view ns, std::
 
 std::vector<QueuedPodPtr> ClusterState::pods_of_serving_set(const ResourceType& type, std::string_view ns,
                                                             std::string_view name) const {
-  return type.plural == kStatefulSets.plural ? pods_of_stateful_set_.shared_at({ns, name})
-                                             : pods_of_leader_worker_set_.shared_at({ns, name});
+  return type == kStatefulSets ? pods_of_stateful_set_.shared_at({ns, name})
+                               : pods_of_leader_worker_set_.shared_at({ns, name});
 }
 
 std::vector<const Workload*> ClusterState::workloads_of_serving_set(std::string_view ns, std::string_view uid) const {
@@ -135,7 +135,9 @@ std::vector<ObjectKey> ClusterState::jobs_naming_workload(std::string_view ns, s
 }
 
 std::vector<const DescribedJob*> ClusterState::described_jobs_in(const ResourceType& type, std::string_view ns) const {
-  return described_jobs_in_.at({ns, type.plural});
+  std::vector<const DescribedJob*> jobs = described_jobs_in_.at({ns, type.plural});
+  std::erase_if(jobs, [&](const DescribedJob* job) { return job->kind->type() != type; });  // of another group
+  return jobs;
 }
 
 std::vector<const LimitRange*> ClusterState::limit_ranges_in(std::string_view ns) const {
@@ -176,7 +178,7 @@ std::vector<const ClusterQueue*> ClusterState::queues_at(const Queues& queues, s
 
 std::vector<const TypedObject*> ClusterState::select(const ResourceType& type,
                                                      const std::function<bool(const TypedObject&)>& wanted) const {
-  const auto kind = objects_.find(type.plural);
+  const auto kind = objects_.find(type.id());
   return kind == objects_.end() ? std::vector<const TypedObject*>() : kind->second.sorted(wanted);
 }
 
@@ -197,7 +199,7 @@ std::vector<const JobSet*> ClusterState::jobsets_of_subdomain(std::string_view n
 }
 
 void ClusterState::for_each(const std::function<void(const TypedObject&)>& visit) const {
-  for (const auto& [plural, objects] : objects_) {
+  for (const auto& [kind, objects] : objects_) {
     for (const TypedObject* object : objects.sorted(is_any)) visit(*object);
   }
 }

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "api/typed_object.h"
+#include "kinds/typed_object.h"
 
 namespace muster::state {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "api/measurement.h"
-#include "api/typed_object.h"
+#include "kinds/typed_object.h"
 
 namespace muster::state {
 

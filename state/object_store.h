@@ -6,7 +6,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "api/typed_object.h"
+#include "kinds/typed_object.h"
 #include "state/namespaced_name.h"
 
 namespace muster::state {

@@ -9,8 +9,8 @@
 #include <optional>
 #include <string>
 
-#include "api/typed_object.h"
 #include "base/clock.h"
+#include "kinds/typed_object.h"
 
 namespace muster::state {
 

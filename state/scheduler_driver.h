@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "api/config/queue_settings.h"
-#include "api/typed_object.h"
 #include "base/clock.h"
+#include "kinds/typed_object.h"
 #include "scheduler/decision_fwd.h"
 #include "state/admission_block.h"
 
@@ -42,18 +42,6 @@ struct Inadmissible {
 };
 using PendingDecision = std::variant<scheduler::Admitted, scheduler::Preempted, Inadmissible>;
 
-// What quota is sought for, per pod of each pod set: with the defaults of LimitRanges and RuntimeClasses, and after
-// the transformations that are configured.
-std::vector<Requests> quota_requests_of(const Workload& workload, const ClusterState& state,
-                                        const QueueSettings& settings);
-
-// What the scheduler gets of a Workload beside its object; see Scheduler::put().
-struct QuotaDemand {
-  std::vector<Requests> per_pod;
-  std::string misconfigured;
-  bool can_be_stopped = true;
-};
-QuotaDemand quota_demand_of(const Workload& workload, const ClusterState& state, const QueueSettings& settings);
 scheduler::SchedulerSettings scheduler_settings_of(const QueueSettings& settings);
 
 // One thread.

@@ -6,9 +6,9 @@
 
 #include "api/job.h"
 #include "api/jobset.h"
-#include "api/kinds/described_job.h"
 #include "api/pods/queued_pod.h"
 #include "api/workload.h"
+#include "kinds/described_job.h"
 
 namespace muster::state {
 

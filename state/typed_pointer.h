@@ -3,7 +3,7 @@
 
 #include <variant>
 
-#include "api/typed_object.h"
+#include "kinds/typed_object.h"
 
 namespace muster::state {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "api/config/reconciler_settings.h"
-#include "api/typed_object.h"
+#include "kinds/typed_object.h"
 
 namespace muster::state {
 

@@ -22,8 +22,8 @@
 #include <string>
 #include <vector>
 
-#include "api/typed_object.h"
 #include "base/clock.h"
+#include "kinds/typed_object.h"
 
 namespace muster::state {
 

@@ -25,9 +25,9 @@
 #include "api/config/muster_configuration.h"
 #include "api/config/queue_settings.h"
 #include "api/config/rule_settings.h"
-#include "api/kinds/kind_description.h"
 #include "api/meta/field_error.h"
 #include "base/result.h"
+#include "kinds/kind_description.h"
 
 namespace muster {
 

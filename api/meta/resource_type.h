@@ -2,9 +2,18 @@
 // writes; everything that names a kind points at one of these.
 #pragma once
 
+#include <compare>
+#include <string>
 #include <string_view>
 
 namespace muster {
+
+// What tells kinds apart. Objects of one name in two groups are not the same, and the API server can send one resource
+// by several watches.
+struct KindId {
+  std::string_view plural, group, selection;
+  auto operator<=>(const KindId&) const = default;
+};
 
 struct ResourceType {
   std::string_view group;  // "" for the core group
@@ -13,19 +22,27 @@ struct ResourceType {
   std::string_view kind;
   bool namespaced;
   std::string_view api_version;  // "batch/v1", or "v1" for the core group
-  // The API server's name of the resource, if `plural` distinguishes two watches of it; empty: the name is `plural`.
-  std::string_view served_as{};
+  // Which of several watches of the resource these objects come from, because a selector cannot express "or". Empty:
+  // the first or only one.
+  std::string_view selection{};
 
-  std::string_view resource() const { return served_as.empty() ? plural : served_as; }
+  constexpr KindId id() const { return {plural, group, selection}; }
+  // The version is no part of the identity.
+  friend constexpr bool operator==(const ResourceType& a, const ResourceType& b) {
+    return &a == &b || a.id() == b.id();
+  }
 };
+
+// "workloads.kueue.x-k8s.io", as kubectl has it; "pods" of the core group.
+std::string full_name(const ResourceType& type);
 
 inline constexpr ResourceType kNamespaces{"", "v1", "namespaces", "Namespace", false, "v1"};
 inline constexpr ResourceType kLimitRanges{"", "v1", "limitranges", "LimitRange", true, "v1"};
 inline constexpr ResourceType kPods{"", "v1", "pods", "Pod", true, "v1"};
 // Pods that wait in a queue or have left one: another watch of pods than that of gangs.
-inline constexpr ResourceType kQueuedPods{"", "v1", "queuedpods", "Pod", true, "v1", "pods"};
+inline constexpr ResourceType kQueuedPods{"", "v1", "pods", "Pod", true, "v1", "queued"};
 // Never read or written: names the pods of one group, for reconcilers.
-inline constexpr ResourceType kPodGroups{"", "v1", "podgroups", "Pod", true, "v1", "pods"};
+inline constexpr ResourceType kPodGroups{"", "v1", "pods", "Pod", true, "v1", "group"};
 inline constexpr ResourceType kConfigMaps{"", "v1", "configmaps", "ConfigMap", true, "v1"};
 inline constexpr ResourceType kServices{"", "v1", "services", "Service", true, "v1"};
 inline constexpr ResourceType kPersistentVolumeClaims{

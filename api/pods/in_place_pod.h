@@ -17,7 +17,7 @@
 namespace muster {
 
 // Pods of JobSets that restart in place: a third watch of pods, by a label that muster gives them.
-inline constexpr ResourceType kInPlacePods{"", "v1", "inplacepods", "Pod", true, "v1", "pods"};
+inline constexpr ResourceType kInPlacePods{"", "v1", "pods", "Pod", true, "v1", "inplace"};
 inline constexpr std::string_view kInPlaceRestartLabel = "muster.batch/in-place-restart";
 inline constexpr std::string_view kInPlaceRestartLabelValue = "true";
 

@@ -5,11 +5,11 @@
 
 #include "api/cluster_queue.h"
 #include "api/codec/json.h"
-#include "api/kinds/kind_description.h"
 #include "api/limit_range.h"
 #include "api/meta/constants.h"
 #include "api/meta/object_meta.h"
 #include "api/workload.h"
+#include "kinds/kind_description.h"
 
 namespace muster {
 namespace {

@@ -12,9 +12,9 @@
 
 #include "api/meta/owner_reference.h"
 #include "api/meta/selectors.h"
-#include "api/typed_object.h"
 #include "base/result.h"
 #include "base/shared_map.h"
+#include "kinds/typed_object.h"
 
 namespace muster {
 

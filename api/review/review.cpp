@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "api/codec/json.h"
-#include "api/kinds/kind_description.h"
+#include "kinds/kind_description.h"
 
 namespace muster {
 namespace {
@@ -30,7 +30,7 @@ bool applies(std::span<const RuleMatch> matches, std::span<const Operation> oper
 std::vector<RuleMatch> expand(const RuleMatch& match) {
   if (match != kQueuedJobs) return {match};
   std::vector<RuleMatch> matches;
-  for (const ResourceType* type : queued_types()) matches.push_back({type->group, type->resource()});
+  for (const ResourceType* type : queued_types()) matches.push_back({type->group, type->plural});
   return matches;
 }
 

@@ -71,6 +71,7 @@ Result<Question, int> read_question(const char* command, const ExplainOptions& o
     err << command << ": " << why << "\n";
     return fail_with(code);
   };
+  if (const auto known = know_own_kinds(options.cluster); !known) return stop(kExplainUnusable, known.error().message);
   // Errors of the command line are reported first, with or without a cluster.
   const auto target = read_named_object(options.object);
   if (!target) return stop(kExplainUnusable, target.error().message);

@@ -27,7 +27,7 @@ Result<ExplainReply> explain_locally(kube::KubeApi& api, const ObjectKey& key, c
   const auto wanted = [](const ResourceType&) { return true; };
   if (auto read = reading.read(api, *key.type, key.ns, wanted, clock.now()); !read) return fail(read.error().message);
   const engine::Engine& engine = reading.engine();
-  const explain::Unseen unseen{reading.missing(), reading.partial().contains(kWorkloads.plural)};
+  const explain::Unseen unseen{reading.missing(), reading.partial().contains(kWorkloads.id())};
   ExplainReply reply =
       explain::explain(key, {engine.state(), engine.decisions(), settings, clock.now()}, false, unseen);
   if (reply.reason == explain::kUnknownReason) add_what_is_written(reply);

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "api/explained.h"
-#include "api/typed_object.h"
 #include "base/clock.h"
 #include "base/result.h"
+#include "kinds/typed_object.h"
 #include "kube/api.h"
 #include "reconcilers/reconciler.h"
 

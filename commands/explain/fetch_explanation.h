@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "api/explained.h"
-#include "api/typed_object.h"
 #include "base/result.h"
 #include "commands/kubectl/reader.h"
+#include "kinds/typed_object.h"
 
 namespace muster::commands {
 

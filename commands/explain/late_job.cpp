@@ -38,7 +38,7 @@ std::optional<explain::LateJob> find_job(kube::KubeApi& api, const ResourceType&
   const auto object = api.get(kube::resource_of(type), ns, name);
   if (!object) return std::nullopt;
   explain::LateJob late = explain::late_job_of(*kind, read_object(kind->type, *object));
-  if (type.plural == kJobSets.plural) add_jobs_of(api, late.job, late.question);
+  if (type == kJobSets) add_jobs_of(api, late.job, late.question);
   return late;
 }
 
@@ -71,8 +71,8 @@ std::string cannot_see(const std::string& what, const std::string& ns, const std
 
 void add_late_pods(kube::KubeApi& api, const ObjectKey& key, ExplainReply& reply) {
   if (!explain::leaves_pods_open(reply)) return;
-  const auto late = key.type->plural == kWorkloads.plural ? find_job_of_workload(api, key.ns, key.name)
-                                                          : find_job(api, *key.type, key.ns, key.name);
+  const auto late = *key.type == kWorkloads ? find_job_of_workload(api, key.ns, key.name)
+                                            : find_job(api, *key.type, key.ns, key.name);
   if (!late || late->pods.empty()) return;
   const runtime::SeenPods seen = runtime::see_pods(api, key.ns, late->pods, late->question, {});
   if (!seen.pods_refused.empty()) {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "api/explained.h"
-#include "api/typed_object.h"
+#include "kinds/typed_object.h"
 #include "kube/api.h"
 
 namespace muster::commands {

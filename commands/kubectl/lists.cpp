@@ -89,7 +89,7 @@ Result<json, NoAnswer> ask_muster(MusterReader& reader, const ListQuestion& ques
 bool matters(const ResourceType& type, bool compares_labels) {
   if (compares_labels && jobs::find_job_kind(type) != nullptr) return true;
   for (const ResourceType* no : {&kJobs, &kJobSets, &kPods, &kConfigMaps, &kServices}) {
-    if (no->plural == type.plural) return false;
+    if (*no == type) return false;
   }
   return true;
 }
@@ -101,10 +101,10 @@ const ResourceType& type_of(ListKind kind) {
 }
 
 // The kinds of jobs whose labels are not known here.
-std::set<std::string, std::less<>> hidden_kinds(const LocalReading& reading, bool compares_labels) {
-  std::set<std::string, std::less<>> hidden(reading.missing().begin(), reading.missing().end());
+std::set<KindId> hidden_kinds(const LocalReading& reading, bool compares_labels) {
+  std::set<KindId> hidden = reading.missing();
   if (compares_labels) return hidden;
-  for (const jobs::JobKind* kind : jobs::job_kinds()) hidden.emplace(kind->type.plural);
+  for (const jobs::JobKind* kind : jobs::job_kinds()) hidden.insert(kind->type.id());
   return hidden;
 }
 
@@ -172,7 +172,7 @@ Result<FetchedList> look_here(MusterReader& reader, const ListQuestion& question
   const auto wanted = [&](const ResourceType& type) { return matters(type, compares_labels); };
   if (auto read = reading.read(reader.api(), type_of(question.kind), ns, wanted, now); !read)
     return fail(read.error().message);
-  if (question.ns.empty() && reading.partial().contains(type_of(question.kind).plural))
+  if (question.ns.empty() && reading.partial().contains(type_of(question.kind).id()))
     return fail("you cannot list " + std::string(type_of(question.kind).plural) +
                 " in all namespaces; name one with -n");
   const engine::Engine& engine = reading.engine();
@@ -182,7 +182,7 @@ Result<FetchedList> look_here(MusterReader& reader, const ListQuestion& question
   auto list = make_list(explain::QueueSnapshot(std::move(listing)), question, reading);
   if (!list) return fail(list.error().message);
   std::vector<std::string> notes = reading.notes();
-  if (reading.partial().contains(kWorkloads.plural))
+  if (reading.partial().contains(kWorkloads.id()))
     notes.emplace_back("More quota seems free, and fewer Workloads ahead, than is true.");
   return FetchedList{std::move(*list), std::move(notes)};
 }

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "api/watched_kinds.h"
+#include "kinds/watched_kinds.h"
 
 namespace muster::commands {
 namespace {
@@ -56,7 +56,7 @@ Outcome<> LocalReading::read(kube::KubeApi& api, const ResourceType& asked, cons
     }
     auto listed = list(api, kind, "");
     if (!listed && listed.error().forbidden() && type.namespaced) {
-      partial_.insert(type.plural);
+      partial_.insert(type.id());
       listed = list(api, kind, ns);
     }
     if (listed) {
@@ -67,12 +67,12 @@ Outcome<> LocalReading::read(kube::KubeApi& api, const ResourceType& asked, cons
     // A kind that is not served has no objects.
     if (error.code != 404 && !error.forbidden())
       return fail(std::string(type.plural) + " cannot be listed: " + error.message);
-    if (error.forbidden() && type.plural == asked.plural) return fail(error.message);
+    if (error.forbidden() && type == asked) return fail(error.message);
     std::vector<TypedObject> objects;
     if (error.forbidden()) {
-      partial_.erase(type.plural);
-      const bool is_known = type.plural == kNamespaces.plural && add_own_namespace(api, ns, objects);
-      (is_known ? partial_ : missing_).insert(type.plural);
+      partial_.erase(type.id());
+      const bool is_known = type == kNamespaces && add_own_namespace(api, ns, objects);
+      (is_known ? partial_ : missing_).insert(type.id());
     }
     engine_.apply(engine::KindListed{&type, std::move(objects), 0}, now);
   }
@@ -86,10 +86,10 @@ std::vector<std::string> LocalReading::notes() const {
   // Two watches of pods are one kind for a reader.
   std::set<std::string_view> names;
   for (const WatchedKind& kind : watched_kinds()) {
-    if (missing_.contains(kind.type->plural)) names.insert(kind.type->resource());
+    if (missing_.contains(kind.type->id())) names.insert(kind.type->plural);
   }
   if (!names.empty()) notes.push_back("You cannot list " + joined(names) + ".");
-  if (partial_.contains(kWorkloads.plural)) notes.push_back("You can list Workloads of namespace " + ns_ + " only.");
+  if (partial_.contains(kWorkloads.id())) notes.push_back("You can list Workloads of namespace " + ns_ + " only.");
   return notes;
 }
 

@@ -26,16 +26,17 @@ class LocalReading {
                  const std::function<bool(const ResourceType&)>& wanted, Now now);
 
   const engine::Engine& engine() const { return engine_; }
-  // Plurals of what could not be read at all, and of what only in the namespace, or of namespaces this one only.
-  const std::set<std::string_view>& missing() const { return missing_; }
-  const std::set<std::string_view>& partial() const { return partial_; }
+  // The kinds that could not be read at all, and those that could only in the namespace, or of namespaces this one
+  // only.
+  const std::set<KindId>& missing() const { return missing_; }
+  const std::set<KindId>& partial() const { return partial_; }
   // Sentences for the reader: that muster was not asked, and what was not seen.
   std::vector<std::string> notes() const;
 
  private:
   engine::Engine engine_;
   std::string ns_;
-  std::set<std::string_view> missing_, partial_;
+  std::set<KindId> missing_, partial_;
 };
 
 }  // namespace muster::commands

@@ -15,6 +15,10 @@ namespace {
 // A token is valid for ten minutes; a watch gets a new one in time.
 constexpr Duration kUseToken = std::chrono::minutes(8);
 
+Result<runtime::Settings> load_settings(const ClusterFlags& flags) {
+  return runtime::load_settings({.config_file = flags.config_file}, flags.muster_namespace);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<MusterReader>> MusterReader::connect(const ClusterFlags& flags) {
@@ -117,10 +121,14 @@ kube::KubeApi::Answer MusterReader::ask_directly(const kube::KubeRequest& reques
   return (*client)->send(request, {});
 }
 
+Outcome<> know_own_kinds(const ClusterFlags& flags) {
+  if (flags.config_file.empty()) return Done{};
+  if (auto settings = load_settings(flags); !settings) return fail(settings.error().message);
+  return Done{};
+}
+
 Result<ReconcilerSettings> MusterReader::settings() const {
-  runtime::SettingsFlags flags;
-  flags.config_file = flags_.config_file;
-  auto settings = runtime::load_settings(flags, flags_.muster_namespace);
+  auto settings = load_settings(flags_);
   if (!settings) return fail(settings.error().message);
   const bool native = settings->configuration.muster.jobset_controller == JobSetController::kNative;
   return runtime::reconciler_settings_of(*settings, native, flags_.muster_namespace);

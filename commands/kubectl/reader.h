@@ -25,6 +25,9 @@ struct NoAnswer {
   bool look_here = false;
 };
 
+// So that words of the command line can name the kinds that the file of --config describes.
+Outcome<> know_own_kinds(const ClusterFlags& flags);
+
 class MusterReader {
  public:
   // Reads the credentials; sends nothing. `flags` must outlive it.

@@ -57,16 +57,15 @@ void add_stop_flags(CLI::App& command, StopOptions& options, bool stops) {
 void print_evicted(MusterReader& reader, const StopOptions& options, const ResourceType& type, const std::string& name,
                    std::ostream& out) {
   ListQuestion question;
-  if (type.plural == kClusterQueues.plural) question.cluster_queue = name;
-  if (type.plural != kClusterQueues.plural) question.ns = reader.ns();
-  if (type.plural == kLocalQueues.plural) question.local_queue = name;
+  if (type == kClusterQueues) question.cluster_queue = name;
+  if (type != kClusterQueues) question.ns = reader.ns();
+  if (type == kLocalQueues) question.local_queue = name;
   const auto fetched = fetch_list(reader, question, options.cluster.local);
   if (!fetched) {
     out << "  which workloads are evicted is not known: " << fetched.error().message << "\n";
     return;
   }
-  const auto evicted =
-      evicted_by_stop(fetched->list, type.plural == kWorkloads.plural ? std::string_view(name) : std::string_view());
+  const auto evicted = evicted_by_stop(fetched->list, type == kWorkloads ? std::string_view(name) : std::string_view());
   out << "  " << evicted.size() << (evicted.size() == 1 ? " workload is" : " workloads are") << " evicted"
       << (evicted.empty() ? "" : ":") << "\n";
   for (const std::string& workload : evicted) out << "    " << workload << "\n";
@@ -171,12 +170,12 @@ const ResourceType* stoppable_type(std::string_view word) {
 }
 
 json stop_patch(const ResourceType& type, bool keep_running) {
-  if (type.plural == kWorkloads.plural) return {{"spec", {{"active", false}}}};
+  if (type == kWorkloads) return {{"spec", {{"active", false}}}};
   return {{"spec", {{"stopPolicy", keep_running ? "Hold" : "HoldAndDrain"}}}};
 }
 
 json resume_patch(const ResourceType& type) {
-  if (type.plural == kWorkloads.plural) return {{"spec", {{"active", true}}}};
+  if (type == kWorkloads) return {{"spec", {{"active", true}}}};
   return {{"spec", {{"stopPolicy", "None"}}}};
 }
 

@@ -62,7 +62,7 @@ void add_jobs(std::vector<Reading>& readings) {
       readings.push_back({std::move(resource), {.label_selector = std::string(kQueueNameLabel)}});
   };
   for (const jobs::JobKind* kind : jobs::job_kinds())
-    add(kind->type.group, kind->type.version, kind->type.resource(), kind->type.kind);
+    add(kind->type.group, kind->type.version, kind->type.plural, kind->type.kind);
   for (const UnqueuedKind& kind : unqueued_kinds()) add(kind.group, kind.version, kind.resource, kind.kind);
   readings.push_back({kube::resource_of(kPods), {.label_selector = std::string(kManagedLabel) + "=true"}});
 }

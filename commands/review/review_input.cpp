@@ -130,7 +130,7 @@ AdmissionRequest make_request(const json& object, const json& old_object, Operat
   request.version = api_version.substr(request.group.empty() ? 0 : request.group.size() + 1);
   request.kind = kind;
   const jobs::JobKind* known = jobs::find_job_kind(request.group, kind);
-  request.resource = known ? std::string(known->type.resource()) : plural_of(kind);
+  request.resource = known ? std::string(known->type.plural) : plural_of(kind);
   request.name = string_at(subject, {"metadata", "name"});
   request.namespace_ = string_at(subject, {"metadata", "namespace"});
   request.operation = operation;

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "api/config/queue_settings.h"
-#include "api/kinds/kind_hook.h"
+#include "kinds/kind_hook.h"
 
 namespace muster::commands {
 

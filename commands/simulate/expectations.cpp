@@ -7,10 +7,10 @@
 #include <set>
 
 #include "api/codec/yaml.h"
-#include "api/kinds/strict_fields.h"
 #include "api/workload.h"
 #include "commands/simulate/report.h"
 #include "forecast/annotations.h"
+#include "kinds/strict_fields.h"
 #include "scheduler/eligibility.h"
 
 namespace muster::commands {

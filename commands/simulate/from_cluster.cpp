@@ -4,9 +4,9 @@
 
 #include "api/codec/json.h"
 #include "api/meta/constants.h"
-#include "api/watched_kinds.h"
 #include "commands/kubectl/reader.h"
 #include "forecast/partial_view.h"
+#include "kinds/watched_kinds.h"
 #include "kube/list_objects.h"
 
 namespace muster::commands {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "api/config/reconciler_settings.h"
-#include "api/watched_kinds.h"
 #include "base/result.h"
 #include "engine/events.h"
+#include "kinds/watched_kinds.h"
 
 namespace muster::engine {
 

@@ -18,7 +18,7 @@ void OutboxCore::post(Command command) {
   ++waiting_;
   if (!command.needs_leadership) return first_.push_back(std::move(command));
   const ObjectKey& target = command.write.target;
-  const auto [line, is_new] = lines_.try_emplace({target.ns, target.type->plural == kWorkloads.plural});
+  const auto [line, is_new] = lines_.try_emplace({target.ns, *target.type == kWorkloads});
   line->second.push_back(std::move(command));
   if (is_new) turns_.push_back(line);
 }

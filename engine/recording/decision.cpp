@@ -136,9 +136,9 @@ std::string_view word_of(DecisionKind kind) {
 }
 
 DecisionKind kind_of(const RecordedWrite& write, const TypedObject* before) {
-  const std::string_view plural = write.target.type->plural;
-  if (plural == kWorkloads.plural) return kind_of_workload(write, before);
-  if (plural == kConfigMaps.plural) return DecisionKind::kGang;
+  const ResourceType& type = *write.target.type;
+  if (type == kWorkloads) return kind_of_workload(write, before);
+  if (type == kConfigMaps) return DecisionKind::kGang;
   if (write.verb == reconcilers::Verb::kPatch) {
     if (const json* suspend = find_path(write.body, {"spec", "suspend"}); suspend != nullptr && suspend->is_boolean())
       return suspend->get<bool>() ? DecisionKind::kStop : DecisionKind::kStart;

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "api/typed_object.h"
 #include "engine/recording/recording.h"
+#include "kinds/typed_object.h"
 
 namespace muster::recording {
 

@@ -1,9 +1,9 @@
 #include "engine/recording/reader.h"
 
 #include "api/codec/json.h"
-#include "api/watched_kinds.h"
 #include "base/fnv.h"
 #include "engine/loop/kind_feed.h"
+#include "kinds/watched_kinds.h"
 #include "manifests/api_services.h"
 
 namespace muster::recording {
@@ -18,13 +18,17 @@ struct FoundKind {
   bool metadata_only = false;
 };
 
-FoundKind find_kind(std::string_view plural) {
+bool is_recorded_as(const ResourceType& type, std::string_view name) {
+  return recorded_name(type) == name || std::string(type.selection).append(type.plural) == name;
+}
+
+FoundKind find_kind(std::string_view name) {
   for (const WatchedKind& kind : watched_kinds()) {
-    if (kind.type->plural == plural) return {kind.type, kind.metadata_only};
+    if (is_recorded_as(*kind.type, name)) return {kind.type, kind.metadata_only};
   }
   for (const ResourceType* type : {&kMutatingWebhookConfigurations, &kValidatingWebhookConfigurations,
                                    &manifests::kApiServices, &kNamespaces, &kPods, &kQueuedPods}) {
-    if (type->plural == plural) return {type, false};
+    if (is_recorded_as(*type, name)) return {type, false};
   }
   return {};
 }

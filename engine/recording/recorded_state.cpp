@@ -11,16 +11,16 @@ using What = engine::ObservedEvent::What;
 
 // Some kinds are watched object by object, and each object has its own lists.
 RecordedState::List& RecordedState::list_of(const ResourceType& type, const std::string& path) {
-  const auto named = lists_.find({type.plural, path.substr(path.find('/') + 1)});
+  const auto named = lists_.find({type.id(), path.substr(path.find('/') + 1)});
   if (named != lists_.end()) return named->second.second;
-  auto& list = lists_[{type.plural, ""}];
+  auto& list = lists_[{type.id(), ""}];
   list.first = &type;
   return list.second;
 }
 
 void RecordedState::replace(const engine::ObservedEvent& event) {
-  absent_.erase(event.type->plural);
-  auto& [type, list] = lists_[{event.type->plural, event.name}];
+  absent_.erase(event.type->id());
+  auto& [type, list] = lists_[{event.type->id(), event.name}];
   type = event.type;
   list.version = event.version;
   // Objects that are not in the list are kept if their version is newer than the list.
@@ -53,7 +53,7 @@ void RecordedState::take(const engine::ObservedEvent& event) {
     case What::kListed:
       return replace(event);
     case What::kAbsent:
-      absent_.emplace(event.type->plural, event.type);
+      absent_.emplace(event.type->id(), event.type);
       return;
     case What::kChanged:
     case What::kRemoved:
@@ -70,7 +70,7 @@ void RecordedState::take(const engine::ObservedEvent& event) {
       if (event.leads) term_ = event.term;
       return;
     case What::kCaughtUp:
-      caught_up_[event.type->plural] = {event.type, event.term};
+      caught_up_[event.type->id()] = {event.type, event.term};
       return;
     case What::kTick:
       return;
@@ -101,9 +101,10 @@ engine::ObservedBatch RecordedState::snapshot() const {
     event.texts = std::make_shared<const std::vector<std::string>>(std::move(texts));
     add(std::move(event));
   }
-  for (const auto& [plural, type] : absent_) add({.what = What::kAbsent, .type = type});
+  for (const auto& [kind, type] : absent_) add({.what = What::kAbsent, .type = type});
   if (leads_) add({.what = What::kLeadership, .term = term_, .leads = true});
-  for (const auto& [plural, kind] : caught_up_) add({.what = What::kCaughtUp, .type = kind.first, .term = kind.second});
+  for (const auto& [kind, reached] : caught_up_)
+    add({.what = What::kCaughtUp, .type = reached.first, .term = reached.second});
   for (const auto& [id, command] : under_way_) batch.writes.push_back(command);
   return batch;
 }

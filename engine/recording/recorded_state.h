@@ -31,7 +31,7 @@ class RecordedState {
     std::map<std::string, Object> objects{};  // by path
   };
   // Of a kind, or of the one object of it that is watched by its name.
-  using ListKey = std::pair<std::string_view, std::string>;
+  using ListKey = std::pair<KindId, std::string>;
 
   void take(const engine::ObservedEvent& event);
   void replace(const engine::ObservedEvent& event);
@@ -39,8 +39,8 @@ class RecordedState {
   List& list_of(const ResourceType& type, const std::string& path);
 
   std::map<ListKey, std::pair<const ResourceType*, List>> lists_;
-  std::map<std::string_view, const ResourceType*> absent_;
-  std::map<std::string_view, std::pair<const ResourceType*, uint64_t>> caught_up_;
+  std::map<KindId, const ResourceType*> absent_;
+  std::map<KindId, std::pair<const ResourceType*, uint64_t>> caught_up_;
   std::map<uint64_t, engine::Command> under_way_;
   std::string bundle_;
   bool leads_ = false;

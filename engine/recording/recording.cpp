@@ -46,7 +46,7 @@ std::string_view name_of(What what) {
 json to_json(const RecordedWrite& write) {
   json object = {{"id", write.id},
                  {"verb", word_of(write.verb)},
-                 {"kind", write.target.type->plural},
+                 {"kind", recorded_name(*write.target.type)},
                  {"name", write.target.name}};
   if (!write.target.ns.empty()) object["namespace"] = write.target.ns;
   if (!write.uid.empty()) object["uid"] = write.uid;
@@ -97,6 +97,10 @@ RecordedWrite recorded(const engine::Command& command) {
   return kept;
 }
 
+std::string recorded_name(const ResourceType& type) {
+  return std::string(type.selection) + full_name(type);
+}
+
 std::string line_of(std::string_view json_text) {
   char checksum[18];
   std::snprintf(checksum, sizeof checksum, "%016llx ", static_cast<unsigned long long>(fnv1a_64(json_text)));
@@ -131,7 +135,7 @@ void Encoder::add_event(const engine::ObservedEvent& event, std::string& lines) 
     for (const std::string& text : *event.texts) lines += line_of("{\"e\":\"item\",\"o\":" + text + "}");
   }
   std::string line = "{\"e\":" + json_text(name_of(event.what)) + time(event.at);
-  if (event.type != nullptr) line += ",\"k\":" + json_text(event.type->plural);
+  if (event.type != nullptr) line += ",\"k\":" + json_text(recorded_name(*event.type));
   if (is_list) line += ",\"n\":" + std::to_string(event.texts ? event.texts->size() : 0);
   if (!event.name.empty()) line += ",\"name\":" + json_text(event.name);
   if (event.version != 0) line += ",\"version\":" + std::to_string(event.version);

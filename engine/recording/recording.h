@@ -25,7 +25,7 @@
 namespace muster::recording {
 
 // Grows with each change that an older reader would misread.
-inline constexpr int kFormat = 1;
+inline constexpr int kFormat = 2;
 inline constexpr std::string_view kMagic = "muster-recording";
 
 struct Header {
@@ -47,6 +47,8 @@ struct RecordedWrite {
 };
 RecordedWrite recorded(const engine::Command& command);
 
+// Of a kind: "jobs.batch"; "queuedpods", where a resource is watched more than once. Format 1 had no groups: "jobs".
+std::string recorded_name(const ResourceType& type);
 std::string_view word_of(reconcilers::Verb verb);
 std::string_view word_of(reconcilers::WriteOutcome outcome);
 

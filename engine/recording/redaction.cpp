@@ -109,19 +109,19 @@ constexpr Member kDescribed[] = {{"spec", described}, {"status", open}};
 constexpr Member kAdmin[] = {{"description", closed}};
 
 struct Kind {
-  std::string_view plural;
+  const ResourceType& type;
   std::span<const Member> table;
 };
 constexpr Kind kKinds[] = {
-    {kJobs.plural, kJob},
-    {kJobSets.plural, kJobSet},
-    {kWorkloads.plural, kWorkload},
-    {kPods.plural, kPod},
-    {kQueuedPods.plural, kPod},
-    {kInPlacePods.plural, kPod},
-    {kConfigMaps.plural, kConfigMap},
-    {kServices.plural, {}},
-    {kPersistentVolumeClaims.plural, {}},
+    {kJobs, kJob},
+    {kJobSets, kJobSet},
+    {kWorkloads, kWorkload},
+    {kPods, kPod},
+    {kQueuedPods, kPod},
+    {kInPlacePods, kPod},
+    {kConfigMaps, kConfigMap},
+    {kServices, {}},
+    {kPersistentVolumeClaims, {}},
 };
 
 // Only administrators write these objects, without texts of users: all fields are kept, except annotations and
@@ -131,14 +131,14 @@ bool is_of_admins(const ResourceType& type) {
        {&kNamespaces, &kLimitRanges, &kLocalQueues, &kClusterQueues, &kCohorts, &kResourceFlavors, &kAdmissionChecks,
         &kWorkloadPriorityClasses, &kPriorityClasses, &kRuntimeClasses, &kCustomResourceDefinitions,
         &kMutatingWebhookConfigurations, &kValidatingWebhookConfigurations}) {
-    if (kind->plural == type.plural) return true;
+    if (*kind == type) return true;
   }
   return type.group == "apiregistration.k8s.io";
 }
 
 std::span<const Member> table_of(const ResourceType& type) {
   for (const Kind& kind : kKinds) {
-    if (kind.plural == type.plural && (type.group.empty() || kind.plural != kPods.plural)) return kind.table;
+    if (kind.type == type) return kind.table;
   }
   return kDescribed;
 }

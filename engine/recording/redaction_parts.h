@@ -54,7 +54,7 @@ json pod_spec(const json& value, const Walk& walk);
 json pod_template(const json& value, const Walk& walk);
 json pod_status(const json& value, const Walk& walk);
 
-// The spec of a job of a described kind (api/kinds/).
+// The spec of a job of a described kind (kinds/).
 json described(const json& value, const Walk& walk);
 
 }  // namespace muster::recording::parts

@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "api/meta/resource_type.h"
-#include "api/typed_object.h"
 #include "base/clock.h"
 #include "explain/history/workload_moments.h"
+#include "kinds/typed_object.h"
 
 namespace muster::explain {
 

@@ -61,6 +61,13 @@ json usage_of(const state::FlavorAmounts& amounts) {
   return list;
 }
 
+// Of an inactive queue, by the reason. Unknown: it rests on what is not visible.
+std::string_view state_by(std::string_view reason) {
+  if (reason.empty()) return "Active";
+  if (reason == kStoppedReason || reason == kLocalQueueStoppedReason) return "Stopped";
+  return reason == kClusterQueueNotVisibleReason || reason == kStateNotVisibleReason ? "Unknown" : "Inactive";
+}
+
 // The state of a LocalQueue, and why it is not active. Unknown: its ClusterQueue is not visible.
 void add_state(const QueueSnapshot& snapshot, const LocalQueue& queue, json& item) {
   std::string reason;
@@ -74,11 +81,7 @@ void add_state(const QueueSnapshot& snapshot, const LocalQueue& queue, json& ite
              : inactive == kStateNotVisibleReason ? inactive
                                                   : "ClusterQueueInactive";
   }
-  item["state"] = reason.empty()                            ? "Active"
-                  : queue.stop_policy != StopPolicy::kNone  ? "Stopped"
-                  : reason == kClusterQueueNotVisibleReason ? "Unknown"
-                  : reason == kStateNotVisibleReason        ? "Unknown"
-                                                            : "Inactive";
+  item["state"] = state_by(reason);
   if (reason.empty()) return;
   item["reason"] = reason;
   item["reasonInWords"] = in_words(reason);
@@ -110,15 +113,11 @@ json cluster_queue_list(const QueueSnapshot& snapshot) {
   json items = json::array();
   for (uint32_t i = 0; i < snapshot.cluster_queues().size(); ++i) {
     const scheduler::ListedClusterQueue& queue = snapshot.cluster_queues()[i];
-    const bool stopped = queue.inactive_reason == kStoppedReason;
     json item = {{"name", queue.object->meta.name},
                  {"cohort", queue.cohort},
                  {"strategy",
                   queue.object->queueing_strategy == QueueingStrategy::kStrictFifo ? "StrictFIFO" : "BestEffortFIFO"},
-                 {"state", queue.inactive_reason.empty()                     ? "Active"
-                           : stopped                                         ? "Stopped"
-                           : queue.inactive_reason == kStateNotVisibleReason ? "Unknown"
-                                                                             : "Inactive"},
+                 {"state", state_by(queue.inactive_reason)},
                  {"pending", queue.pending.size()},
                  {"reserving", queue.holders.size()},
                  {"oldestPendingSince", oldest_of(snapshot, snapshot.of_cluster_queue(i))},

@@ -85,7 +85,7 @@ QueueSnapshot::QueueSnapshot(QueueListing listed) : listed_(std::move(listed)) {
   jobs_.reserve(listed_.jobs.size());
   for (const ListedJob& job : listed_.jobs) {
     jobs_.emplace(meta_of(job.object).uid, &job);
-    job_types_.emplace(job.type->plural, job.type);
+    job_types_.emplace(job.type->id(), job.type);
   }
 }
 

@@ -38,7 +38,7 @@ struct QueueListing {
   bool leads = false;
   std::string alarm{};  // a sentence that stands above every list: no replica leads; empty: none
   // Plurals of the kinds that were not read: what is not there of them can exist. Empty in muster itself.
-  std::set<std::string_view> unseen{};
+  std::set<KindId> unseen{};
   // The webhook records who submits jobs (recordSubmitter).
   bool records_submitters = false;
 };
@@ -69,7 +69,7 @@ class QueueSnapshot {
   bool leads() const { return listed_.leads; }
   const std::string& alarm() const { return listed_.alarm; }
   // Whether objects of a kind can exist that are not here: "not visible" is never "missing".
-  bool hides(const ResourceType& type) const { return listed_.unseen.contains(type.plural); }
+  bool hides(const ResourceType& type) const { return listed_.unseen.contains(type.id()); }
   bool records_submitters() const { return listed_.records_submitters; }
   const std::vector<scheduler::ListedClusterQueue>& cluster_queues() const { return listed_.listing.cluster_queues; }
   const std::vector<scheduler::ListedCohort>& cohorts() const { return listed_.listing.cohorts; }
@@ -84,8 +84,8 @@ class QueueSnapshot {
   const std::vector<ListedWorkload>& finished() const { return finished_; }
   // The job that controls a Workload; nullptr: it has none, or it is not known, or has no labels.
   const ListedJob* job_of(const Workload& workload) const;
-  // The kinds of all known jobs, by plural.
-  const std::map<std::string_view, const ResourceType*>& job_types() const { return job_types_; }
+  // The kinds of all known jobs.
+  const std::map<KindId, const ResourceType*>& job_types() const { return job_types_; }
   // Indices into workloads(), in its order.
   using Rows = std::vector<uint32_t>;
   const Rows& of_namespace(std::string_view ns) const;
@@ -109,7 +109,7 @@ class QueueSnapshot {
   QueueListing listed_;
   std::vector<ListedWorkload> workloads_, finished_;
   std::unordered_map<std::string_view, const ListedJob*> jobs_;  // by uid, of listed_
-  std::map<std::string_view, const ResourceType*> job_types_;
+  std::map<KindId, const ResourceType*> job_types_;
   std::vector<Range> ranges_;  // by ClusterQueue
   Index by_namespace_;
   Index by_local_queue_, pending_;  // by "namespace/name"

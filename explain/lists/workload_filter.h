@@ -36,7 +36,7 @@ struct WorkloadFilter {
   bool descending = false;
 
   // Plurals of the kinds of jobs that the reader cannot list: their labels are neither shown nor compared.
-  std::set<std::string, std::less<>> hidden_kinds{};
+  std::set<KindId> hidden_kinds{};
 };
 
 inline constexpr std::array<std::string_view, 6> kFilterParameters = {"state",  "labelSelector", "search",

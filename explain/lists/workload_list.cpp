@@ -43,9 +43,9 @@ const Labels& labels_of(const QueueSnapshot& snapshot, const Workload& workload)
 // Whether its job is of a kind that the reader cannot list.
 bool is_hidden(const QueueSnapshot& snapshot, const Workload& workload, const WorkloadFilter& filter) {
   if (filter.hidden_kinds.empty() || !workload.meta.controller) return false;
-  if (const ListedJob* job = snapshot.job_of(workload)) return filter.hidden_kinds.contains(job->type->plural);
+  if (const ListedJob* job = snapshot.job_of(workload)) return filter.hidden_kinds.contains(job->type->id());
   const jobs::JobKind* kind = jobs::find_job_kind(*workload.meta.controller);
-  return kind != nullptr && filter.hidden_kinds.contains(kind->type.plural);
+  return kind != nullptr && filter.hidden_kinds.contains(kind->type.id());
 }
 
 // A user can give a job more labels than a list can show.
@@ -114,7 +114,7 @@ bool is_found(const Workload& workload, const std::string& search) {
 std::string job_resource(const Workload& workload) {
   const jobs::JobKind* kind = jobs::find_job_kind(*workload.meta.controller);
   if (kind == nullptr) return std::string(workload.meta.controller->kind);
-  return std::string(kind->type.plural) + (kind->type.group.empty() ? "" : "." + std::string(kind->type.group));
+  return full_name(kind->type);
 }
 
 using Listed = std::vector<const ListedWorkload*>;

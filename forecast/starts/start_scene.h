@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "api/config/queue_settings.h"
-#include "api/typed_object.h"
 #include "base/clock.h"
 #include "forecast/starts/run_times.h"
+#include "kinds/typed_object.h"
 #include "scheduler/views/listing.h"
 #include "state/cluster_state.h"
 #include "state/scheduler_driver.h"

@@ -8,13 +8,13 @@
 #include "api/codec/json.h"
 #include "api/config/rule_settings.h"
 #include "api/job.h"
-#include "api/kinds/kind_description.h"
 #include "api/meta/constants.h"
 #include "api/pods/counts.h"
 #include "api/workload.h"
 #include "base/whole_number.h"
 #include "jobs/edit.h"
 #include "jobs/ended_by_condition.h"
+#include "kinds/kind_description.h"
 
 namespace muster::jobs {
 namespace {

@@ -6,10 +6,10 @@
 #include "api/cluster_queue.h"
 #include "api/config/rule_settings.h"
 #include "api/jobset.h"
-#include "api/kinds/described_job.h"
 #include "api/meta/names.h"
 #include "api/review/cluster_view.h"
 #include "jobs/described/described_pod_sets.h"
+#include "kinds/described_job.h"
 
 namespace muster::jobs {
 namespace {

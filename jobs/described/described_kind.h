@@ -1,9 +1,9 @@
-// A kind of job that a description defines completely (api/kinds/kind_description.h).
+// A kind of job that a description defines completely (kinds/kind_description.h).
 #pragma once
 
-#include "api/kinds/kind_description.h"
 #include "jobs/described/edit_hook.h"
 #include "jobs/job_kind.h"
+#include "kinds/kind_description.h"
 
 namespace muster::jobs {
 

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "api/kinds/described_job.h"
 #include "api/workload.h"
+#include "kinds/described_job.h"
 
 namespace muster::jobs {
 

@@ -1,14 +1,14 @@
 // What a start and a stop edit of kinds whose pod templates are made of other fields: the other half of a hook
-// (api/kinds/kind_hook.h), by the same name. Pure.
+// (kinds/kind_hook.h), by the same name. Pure.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
 #include <string_view>
 #include <vector>
 
-#include "api/kinds/described_job.h"
 #include "base/result.h"
 #include "jobs/pod_set_info.h"
+#include "kinds/described_job.h"
 
 namespace muster::jobs {
 

@@ -4,10 +4,10 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
-#include "api/kinds/kind_description.h"
 #include "api/meta/constants.h"
 #include "api/meta/object_meta.h"
 #include "jobs/described/edit_hook.h"
+#include "kinds/kind_description.h"
 
 namespace muster::jobs {
 namespace {

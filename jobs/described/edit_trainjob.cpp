@@ -7,9 +7,9 @@
 
 #include "api/codec/json.h"
 #include "api/jobset.h"
-#include "api/kinds/kind_description.h"
 #include "api/meta/constants.h"
 #include "jobs/described/edit_hook.h"
+#include "kinds/kind_description.h"
 
 namespace muster::jobs {
 namespace {

@@ -8,7 +8,6 @@
 #include "api/config_map.h"
 #include "api/job.h"
 #include "api/jobset.h"
-#include "api/kinds/kind_description.h"
 #include "api/meta/constants.h"
 #include "api/pod.h"
 #include "api/pods/in_place_pod.h"
@@ -18,6 +17,7 @@
 #include "jobs/group_scheduling.h"
 #include "jobs/kept/object_bytes.h"
 #include "jobs/management.h"
+#include "kinds/kind_description.h"
 
 namespace muster::jobs {
 namespace {

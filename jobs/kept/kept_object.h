@@ -14,7 +14,7 @@
 #pragma once
 
 #include "api/config/reconciler_settings.h"
-#include "api/typed_object.h"
+#include "kinds/typed_object.h"
 
 namespace muster::jobs {
 

@@ -6,11 +6,11 @@
 #include "api/config_map.h"
 #include "api/job.h"
 #include "api/jobset.h"
-#include "api/kinds/described_job.h"
 #include "api/limit_range.h"
 #include "api/pod.h"
 #include "api/pods/queued_pod.h"
 #include "api/workload.h"
+#include "kinds/described_job.h"
 
 namespace muster::jobs {
 namespace {

@@ -6,11 +6,11 @@
 #include <variant>
 
 #include "api/jobset.h"
-#include "api/kinds/described_job.h"
 #include "api/pods/queued_pod.h"
-#include "api/typed_object.h"
 #include "api/workload.h"
 #include "base/overloaded.h"
+#include "kinds/described_job.h"
+#include "kinds/typed_object.h"
 
 namespace muster::jobs {
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <deque>
 
-#include "api/kinds/serving_types.h"
 #include "api/meta/names.h"
 #include "api/unqueued_kinds.h"
 #include "base/ascii.h"
 #include "base/did_you_mean.h"
+#include "kinds/serving_types.h"
 
 namespace muster::jobs {
 namespace {
@@ -56,7 +56,7 @@ NamedKind named(const JobKind& kind) {
 
 // "jobs", "jobs.batch" or "jobs.v1.batch", as kubectl has it.
 bool is_word_for(std::string_view word, const ResourceType& type) {
-  for (const std::string& name : {std::string(type.resource()), in_small_letters(type.kind)}) {
+  for (const std::string& name : {std::string(type.plural), in_small_letters(type.kind)}) {
     if (word == name) return true;
     if (type.group.empty() || !word.starts_with(name + ".")) continue;
     const std::string_view rest = word.substr(name.size() + 1);

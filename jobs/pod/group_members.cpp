@@ -5,9 +5,9 @@
 
 #include "api/codec/go_strconv.h"
 #include "api/codec/json.h"
-#include "api/kinds/kind_description.h"
 #include "api/meta/constants.h"
 #include "jobs/pod/pod_group.h"
+#include "kinds/kind_description.h"
 
 namespace muster::jobs {
 namespace {

@@ -4,10 +4,10 @@
 
 #include "api/codec/json.h"
 #include "api/config/rule_settings.h"
-#include "api/kinds/serving_types.h"
 #include "jobs/described/described_pod_sets.h"
 #include "jobs/edit.h"
 #include "jobs/job_kind.h"
+#include "kinds/serving_types.h"
 
 namespace muster::jobs {
 namespace {
@@ -52,7 +52,7 @@ class ServingKind : public JobKind {
     return pod_sets_of(set_of(object));
   }
   json topology_labels(const TypedObject& object, size_t pod_set) const override {
-    if (type.plural == kStatefulSets.plural) return {{"podIndexLabel", kStatefulSetPodIndex}};
+    if (type == kStatefulSets) return {{"podIndexLabel", kStatefulSetPodIndex}};
     if (set_of(object).pod_sets.at(pod_set).name == "leader") return json::object();
     return {{"podIndexLabel", kLeaderWorkerIndex}};
   }
@@ -65,7 +65,7 @@ class ServingKind : public JobKind {
   template <class Json>
   std::vector<BasicPodTemplateRef<Json>> templates(Json& object) const {
     std::vector<BasicPodTemplateRef<Json>> found;
-    if (type.plural != kLeaderWorkerSets.plural) {
+    if (type != kLeaderWorkerSets) {
       if (Json* one = existing_object(object, {"spec", "template"}))
         found.push_back({"main", FieldPath("spec.template"), one, int_at(object, {"spec", "replicas"}).value_or(1)});
       return found;

@@ -4,18 +4,18 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
-#include "api/kinds/serving_types.h"
 #include "api/meta/constants.h"
 #include "api/pods/counts.h"
 #include "base/whole_number.h"
 #include "jobs/workload_name.h"
+#include "kinds/serving_types.h"
 
 namespace muster::jobs {
 
 using nlohmann::json;
 
 bool is_stateful_set(const DescribedJob& object) {
-  return object.kind->plural == kStatefulSets.plural;
+  return object.kind->type() == kStatefulSets;
 }
 
 ServingSet serving_set_of(const DescribedJob& object) {

@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include "api/config/rule_settings.h"
-#include "api/kinds/described_job.h"
 #include "api/meta/resource_type.h"
 #include "api/pods/queued_pod.h"
+#include "kinds/described_job.h"
 
 namespace muster::jobs {
 

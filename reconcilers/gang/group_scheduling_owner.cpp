@@ -53,7 +53,7 @@ bool GangOwner::suspends_on_timeout() const {
 
 std::optional<GangOwner> find_gang_owner(const ObjectKey& key, const state::ClusterState& state) {
   GangOwner owner{.key = key, .barrier = {}};
-  if (key.type->plural == kJobSets.plural) {
+  if (*key.type == kJobSets) {
     owner.jobset = state.jobset(key.ns, key.name);
     if (owner.jobset == nullptr || !jobs::jobset.is_managed_by(owner.jobset->managed_by)) return std::nullopt;
     const auto& jobs = owner.jobset->replicated_jobs;

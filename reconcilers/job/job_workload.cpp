@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "api/kinds/on_hold.h"
 #include "api/meta/constants.h"
 #include "api/workload_conditions.h"
 #include "jobs/pod_selector.h"
 #include "jobs/prebuilt_workload.h"
+#include "kinds/on_hold.h"
 #include "reconcilers/in_use.h"
 #include "reconcilers/job/job_workload_choice.h"
 #include "reconcilers/job/job_workload_concerned.h"
@@ -277,7 +277,7 @@ constexpr Step (*kStepsWithWorkload[])(const JobContext&, const Workload&, Plan&
 // muster is the JobSet controller and does not run this JobSet (reconcilers/jobset/jobset.cpp).
 bool is_never_run(const JobContext& context) {
   const jobs::QueuedJob& job = context.job;
-  if (!context.settings.native_jobsets || job.type().plural != kJobSets.plural) return false;
+  if (!context.settings.native_jobsets || job.type() != kJobSets) return false;
   const JobSet* jobset = context.state.jobset(job.meta().ns, job.meta().name);
   return jobset != nullptr &&
          (!jobset->unsupported.empty() || state::is_outside_webhooks(jobset->meta.ns, context.settings));

@@ -6,9 +6,9 @@
 #include "api/cluster_queue.h"
 #include "api/job.h"
 #include "api/jobset.h"
-#include "api/kinds/kind_description.h"
 #include "jobs/job_kind.h"
 #include "jobs/queued_job.h"
+#include "kinds/kind_description.h"
 
 namespace muster::reconcilers {
 namespace {
@@ -54,7 +54,7 @@ void enqueue_consulting_jobs(const state::ClusterState& state, const ObjectMeta&
                              std::vector<ObjectKey>& keys) {
   for (const KindDescriptionPtr& kind : described_kinds()) {
     const bool asks = std::any_of(kind->consulted.begin(), kind->consulted.end(),
-                                  [&](const ConsultedKind& each) { return each.type().plural == type.plural; });
+                                  [&](const ConsultedKind& each) { return each.type() == type; });
     if (!asks) continue;
     if (!consulted.ns.empty()) {
       for (const DescribedJob* job : state.described_jobs_in(kind->type(), consulted.ns))

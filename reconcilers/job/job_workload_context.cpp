@@ -74,14 +74,14 @@ bool has_pods_of(const JobContext& context, const Job& job) {
 }
 
 bool is_jobset(const JobContext& context) {
-  return context.job.type().plural == kJobSets.plural;
+  return context.job.type() == kJobSets;
 }
 
 // Of a Job it is the Job itself.
 std::vector<const Job*> jobs_of(const JobContext& context) {
   const ObjectMeta& meta = context.job.meta();
   if (is_jobset(context)) return jobs_of(present_job_of(context.job, context.key(), context.state), context.state);
-  const Job* job = context.job.type().plural == kJobs.plural ? context.state.job(meta.ns, meta.name) : nullptr;
+  const Job* job = context.job.type() == kJobs ? context.state.job(meta.ns, meta.name) : nullptr;
   return job == nullptr ? std::vector<const Job*>() : std::vector<const Job*>{job};
 }
 

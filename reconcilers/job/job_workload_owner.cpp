@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "api/kinds/kind_description.h"
 #include "api/review/cluster_view.h"
 #include "jobs/job_kind.h"
+#include "kinds/kind_description.h"
 
 namespace muster::reconcilers {
 

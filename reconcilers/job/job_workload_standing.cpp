@@ -4,10 +4,10 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
-#include "api/kinds/kind_description.h"
 #include "api/meta/constants.h"
 #include "api/workload_conditions.h"
 #include "jobs/prebuilt_workload.h"
+#include "kinds/kind_description.h"
 #include "reconcilers/in_use.h"
 #include "reconcilers/job/job_workload_infos.h"
 #include "reconcilers/job/job_workload_owner.h"
@@ -81,7 +81,7 @@ bool has_room(const JobContext& context, const jobs::QueuedJob& child, const job
 bool is_part_of_jobset(const JobContext& context, const jobs::QueuedJob& child, std::string_view jobset_name,
                        const std::vector<PodSet>& pod_sets) {
   const JobSet* jobset = context.state.jobset(child.meta().ns, jobset_name);
-  const Job* job = child.type().kind == kJobs.kind ? context.state.job(child.meta().ns, child.meta().name) : nullptr;
+  const Job* job = child.type() == kJobs ? context.state.job(child.meta().ns, child.meta().name) : nullptr;
   return jobset != nullptr && job != nullptr && is_within_jobset(context.state, *job, *jobset, pod_sets);
 }
 

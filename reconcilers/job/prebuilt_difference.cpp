@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
-#include "api/kinds/container_defaults.h"
+#include "kinds/container_defaults.h"
 
 namespace muster::reconcilers {
 namespace {

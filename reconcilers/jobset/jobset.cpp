@@ -173,8 +173,7 @@ Plan run_jobset(const JobSetContext& context) {
 }
 
 Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
-  if (!context.settings.native_jobsets || key.type->plural != kJobSets.plural || definition_is_foreign(context.state))
-    return {};
+  if (!context.settings.native_jobsets || *key.type != kJobSets || definition_is_foreign(context.state)) return {};
   const JobSet* jobset = context.state.jobset(key.ns, key.name);
   if (jobset == nullptr || jobset->meta.deleting) return {};
   if (state::is_outside_webhooks(key.ns, context.settings)) return {};
@@ -212,7 +211,7 @@ void requests_for(const state::ClusterState& state, const TypedObject& object, s
   } else if (std::holds_alternative<InPlacePodPtr>(object)) {
     const std::string_view jobset = meta.label(kJobSetNameKey);
     if (!jobset.empty()) keys.push_back({&kJobSets, meta.ns, std::string(jobset)});
-  } else if (type_of(object).plural == kPersistentVolumeClaims.plural) {
+  } else if (type_of(object) == kPersistentVolumeClaims) {
     // A deleted object is created again, also if the JobSet did not own it.
     const std::string_view jobset = meta.label(kJobSetNameKey);
     if (!jobset.empty()) keys.push_back({&kJobSets, meta.ns, std::string(jobset)});

@@ -13,7 +13,7 @@
 
 #include "api/job.h"
 #include "api/jobset.h"
-#include "api/typed_object.h"
+#include "kinds/typed_object.h"
 
 namespace muster::reconcilers {
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "api/typed_object.h"
+#include "kinds/typed_object.h"
 #include "reconcilers/command.h"
 
 namespace muster::reconcilers {

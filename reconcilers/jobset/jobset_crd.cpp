@@ -122,7 +122,7 @@ ObjectEvent event_of_stop(const PlainObject& crd) {
 Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;
   const ReconcilerSettings& settings = context.settings;
-  if (key.type->plural != kCustomResourceDefinitions.plural || !definition_is_foreign(context.state)) return plan;
+  if (*key.type != kCustomResourceDefinitions || !definition_is_foreign(context.state)) return plan;
   const PlainObject* crd = context.state.plain(kCustomResourceDefinitions, key.ns, key.name);
   if (settings.native_jobsets) plan.events.push_back(event_of_stop(*crd));
   if (crd->meta.deleting || settings.native_jobsets || !settings.patch_jobset_crd) return plan;
@@ -151,8 +151,7 @@ Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
 }
 
 void requests_for(const state::ClusterState&, const TypedObject& object, std::vector<ObjectKey>& keys) {
-  if (type_of(object).plural == kCustomResourceDefinitions.plural &&
-      meta_of(object).name == manifests::kJobSetDefinitionName)
+  if (type_of(object) == kCustomResourceDefinitions && meta_of(object).name == manifests::kJobSetDefinitionName)
     keys.push_back(key_of(object));
 }
 

@@ -277,8 +277,8 @@ Plan reconcile_pods(const ObjectKey& key, const ReconcileContext& context) {
 
 Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   if (!context.queues().rules.frameworks.contains(kFramework)) return {};
-  if (key.type->plural == kQueuedPods.plural) return reconcile_pod(key, context);
-  if (key.type->plural == kPodGroups.plural) return reconcile_pods(key, context);
+  if (*key.type == kQueuedPods) return reconcile_pod(key, context);
+  if (*key.type == kPodGroups) return reconcile_pods(key, context);
   return {};
 }
 
@@ -294,7 +294,7 @@ void requests_for(const state::ClusterState& state, const TypedObject& object, s
     if (!meta.controller) {
       keys.push_back({&kPodGroups, meta.ns, meta.name});
       for (const ObjectKey& job : state.jobs_naming_workload(meta.ns, meta.name)) {
-        if (job.type->plural == kQueuedPods.plural) keys.push_back(job);
+        if (*job.type == kQueuedPods) keys.push_back(job);
       }
     } else if (meta.controller->kind == kQueuedPods.kind && meta.controller->api_version == kQueuedPods.api_version) {
       keys.push_back({&kQueuedPods, meta.ns, meta.controller->name});

@@ -8,7 +8,7 @@ namespace {
 
 Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;
-  if (key.type->plural != kAdmissionChecks.plural) return plan;
+  if (*key.type != kAdmissionChecks) return plan;
   const AdmissionCheck* check = context.state.admission_check(key.name);
   if (check == nullptr) return plan;
   keep_in_use_finalizer(kAdmissionChecks, check->meta, !context.state.cluster_queues_of_check(key.name).empty(), plan);

@@ -36,7 +36,7 @@ int32_t pending_in(const ClusterQueue& queue, const state::ClusterState& state) 
 
 Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;
-  if (key.type->plural != kClusterQueues.plural) return plan;
+  if (*key.type != kClusterQueues) return plan;
   const state::ClusterState& state = context.state;
   const ClusterQueue* queue = state.cluster_queue(key.name);
   if (queue == nullptr) return plan;

@@ -18,7 +18,7 @@ using nlohmann::json;
 
 Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;
-  if (key.type->plural != kCohorts.plural) return plan;
+  if (*key.type != kCohorts) return plan;
   const Cohort* cohort = context.state.cohort(key.name);
   if (cohort == nullptr || cohort->meta.deleting) return plan;
   std::optional<int64_t> share;

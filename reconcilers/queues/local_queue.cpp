@@ -20,7 +20,7 @@ scheduler::QueueReadiness readiness_of(const LocalQueue& queue, const ClusterQue
 
 Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;
-  if (key.type->plural != kLocalQueues.plural) return plan;
+  if (*key.type != kLocalQueues) return plan;
   const state::ClusterState& state = context.state;
   const LocalQueue* queue = state.local_queue(key.ns, key.name);
   if (queue == nullptr || queue->meta.deleting) return plan;

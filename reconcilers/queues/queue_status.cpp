@@ -73,7 +73,7 @@ void write_queue_status(const ResourceType& type, const ObjectMeta& meta, const 
                         const QueueStatus& status, Plan& plan) {
   if (status == before) return;
   nlohmann::json body = {{"status", to_json(status)}};
-  if (type.plural == kLocalQueues.plural) drop_borrowed(body["status"]);
+  if (type == kLocalQueues) drop_borrowed(body["status"]);
   leave_out_empty_lists(body["status"]);
   if (status.weighted_share)
     body["status"]["fairSharing"] = {{"weightedShare", *status.weighted_share}};

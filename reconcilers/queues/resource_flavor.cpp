@@ -8,7 +8,7 @@ namespace {
 
 Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;
-  if (key.type->plural != kResourceFlavors.plural) return plan;
+  if (*key.type != kResourceFlavors) return plan;
   const ResourceFlavor* flavor = context.state.resource_flavor(key.name);
   if (flavor == nullptr) return plan;
   keep_in_use_finalizer(kResourceFlavors, flavor->meta, !context.state.cluster_queues_of_flavor(key.name).empty(),

@@ -1,8 +1,8 @@
 // Writes the labels of their group into the pods of a StatefulSet or LeaderWorkerSet.
 #include <nlohmann/json.hpp>
 
-#include "api/kinds/serving_types.h"
 #include "api/meta/constants.h"
+#include "kinds/serving_types.h"
 #include "reconcilers/pod/pod_context.h"
 #include "reconcilers/serving/serving_context.h"
 

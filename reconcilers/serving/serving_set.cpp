@@ -1,8 +1,8 @@
 #include "reconcilers/serving/serving_set.h"
 
-#include "api/kinds/serving_types.h"
 #include "api/meta/constants.h"
 #include "jobs/management.h"
+#include "kinds/serving_types.h"
 #include "reconcilers/job/job_workload_owner.h"
 #include "reconcilers/serving/serving_context.h"
 

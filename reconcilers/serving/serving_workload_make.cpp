@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
-#include "api/kinds/serving_types.h"
 #include "api/meta/constants.h"
 #include "api/meta/submitter.h"
+#include "kinds/serving_types.h"
 
 namespace muster::reconcilers {
 namespace {

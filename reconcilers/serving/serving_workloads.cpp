@@ -4,14 +4,14 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
-#include "api/kinds/on_hold.h"
-#include "api/kinds/serving_types.h"
 #include "api/meta/constants.h"
 #include "api/meta/names.h"
 #include "api/pods/pod_requests.h"
 #include "api/texts/workload_texts.h"
 #include "base/whole_number.h"
 #include "jobs/pod/pod_group.h"
+#include "kinds/on_hold.h"
+#include "kinds/serving_types.h"
 #include "reconcilers/job/job_workload_make.h"
 #include "reconcilers/job/job_workload_parts.h"
 #include "reconcilers/serving/serving_workload_make.h"

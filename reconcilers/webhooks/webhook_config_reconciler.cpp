@@ -13,10 +13,10 @@ namespace muster::reconcilers {
 namespace {
 
 bool is_definition(const ResourceType& type) {
-  return type.plural == kCustomResourceDefinitions.plural;
+  return type == kCustomResourceDefinitions;
 }
 bool is_api_service(const ResourceType& type) {
-  return type.plural == manifests::kApiServices.plural;
+  return type == manifests::kApiServices;
 }
 // Without one of these the API server sends muster no job.
 bool is_configuration(const ResourceType& type) {
@@ -70,7 +70,7 @@ void WebhookConfigReconciler::remove(const ObjectKey& key) {
 void WebhookConfigReconciler::relist(const ResourceType& type, std::string_view name,
                                      const std::vector<TypedObject>& objects) {
   for (auto& [key, target] : targets_) {
-    if (key.type->plural == type.plural && (name.empty() || key.name == name)) {
+    if (*key.type == type && (name.empty() || key.name == name)) {
       target.live = nullptr;
       target.listed = true;
     }

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "api/review/cluster_view.h"
-#include "api/typed_object.h"
 #include "base/clock.h"
+#include "kinds/typed_object.h"
 #include "reconcilers/command.h"
 #include "reconcilers/webhooks/webhook_configuration.h"
 

@@ -13,6 +13,7 @@
 #include "reconcilers/workload/workload_queues.h"
 #include "scheduler/decision.h"
 #include "state/metrics/measurements.h"
+#include "state/quota_demand.h"
 
 namespace muster::reconcilers {
 namespace {
@@ -132,7 +133,7 @@ void refuse(const state::Inadmissible& refused, const ReconcileContext& context,
 
 Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;
-  if (key.type->plural != kWorkloads.plural) return plan;
+  if (*key.type != kWorkloads) return plan;
   const Workload* workload = context.state.workload(key.ns, key.name);
   const state::PendingDecision* decision = context.decisions.pending_decision_on(key.ns, key.name);
   if (workload == nullptr || decision == nullptr || workload->meta.deleting) return plan;

@@ -136,7 +136,7 @@ std::string Fallback::choose(Failing& failing) const {
 std::string Fallback::why(const std::string& flavor, FallbackTrigger trigger) const {
   if (trigger == FallbackTrigger::kRejectedCheck)
     return "flavor " + flavor + ": " + describe_rejected_checks(draft_.status);
-  return "flavor " + flavor + std::string(kNotReadyWithin) +
+  return "flavor " + flavor + ": not all pods were ready within " +
          format_duration(strategy_.timeout_of(flavor).value_or(Duration::zero()));
 }
 
@@ -240,6 +240,7 @@ Step Fallback::obey_timeouts(Plan& plan) {
   } else {
     exhaust(failing);
   }
+  draft_.blame_late_pods();
   return Step::kDone;
 }
 

@@ -15,9 +15,6 @@
 
 namespace muster::reconcilers {
 
-// In the message of an eviction by the timeout of a flavor, and of no other.
-inline constexpr std::string_view kNotReadyWithin = ": not all pods were ready within ";
-
 // Of a Workload with quota: evicts it from flavors that have failed, or deactivates it.
 // Otherwise the plan wakes when the next timeout is over.
 Step obey_fallback_rules(WorkloadDraft& draft, const state::QueuesOf& queues, const ReconcileContext& context,

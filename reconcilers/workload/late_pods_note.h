@@ -9,11 +9,8 @@
 
 namespace muster::reconcilers {
 
-// Whether this write evicts a Workload whose pods were not ready in time, or deactivates it after the last try: by
-// waitForPodsReady, or by the timeout of a flavor (flavor_fallback.h).
-bool evicts_late_pods(const Write& write);
-// Into the parentheses of the message, which tools do not read; behind the list of flavors, where all have failed. Has
-// an effect once.
+// Of a write that Write::for_late_pods marks: into the parentheses of the message, which tools do not read; behind the
+// list of flavors, where all have failed. Has an effect once.
 void add_pod_reason(std::string_view note, Write& write);
 
 }  // namespace muster::reconcilers

@@ -211,7 +211,7 @@ constexpr Step (*kSteps[])(const Workload&, const ReconcileContext&, Plan&) = {
 
 Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;
-  if (key.type->plural != kWorkloads.plural) return plan;
+  if (*key.type != kWorkloads) return plan;
   if (const Workload* workload = context.state.workload(key.ns, key.name)) run_pass(kSteps, *workload, context, plan);
   return plan;
 }
@@ -265,7 +265,7 @@ void enqueue_those_with_failed_flavors(const state::ClusterState& state, const T
 // Of any kind. Pods are watched as several types, and only one of them is that of queued pods.
 bool is_job(const ResourceType& type) {
   const jobs::JobKind* kind = jobs::find_job_kind(type);
-  return kind != nullptr && kind->type.plural == type.plural;
+  return kind != nullptr && kind->type == type;
 }
 
 void requests_for(const state::ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {

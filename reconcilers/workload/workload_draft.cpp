@@ -156,7 +156,8 @@ void WorkloadDraft::write_into(Plan& plan) const {
                          .events = std::move(events),
                          .measurements = std::move(measurements),
                          .decisions = state::decisions_of(workload_, status),
-                         .gives_way = only_says_why_it_waits(workload_.status, status)});
+                         .gives_way = only_says_why_it_waits(workload_.status, status),
+                         .for_late_pods = for_late_pods_});
 }
 
 }  // namespace muster::reconcilers

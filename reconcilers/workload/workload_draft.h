@@ -39,6 +39,8 @@ class WorkloadDraft {
   void reset_checks();
   // It shall be deactivated, in a pass after this one: that is a write of the spec.
   void target_deactivation(std::string_view reason, std::string_view message);
+  // What evicts or deactivates it in this pass is that its pods were late (Write::for_late_pods).
+  void blame_late_pods() { for_late_pods_ = true; }
   // Releases a reservation that was never used.
   void release(std::string_view reason, std::string_view message);
   // Admitted is: quota is reserved and every check is ready.
@@ -69,6 +71,7 @@ class WorkloadDraft {
   Duration admitted_for_;
   std::vector<ObjectEvent> events_;
   std::vector<Measurement> measurements_;
+  bool for_late_pods_ = false;
   nlohmann::json attached_ = nlohmann::json::object();
 };
 

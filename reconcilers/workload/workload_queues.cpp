@@ -3,9 +3,9 @@
 #include <array>
 
 #include "api/cluster_queue.h"
-#include "api/kinds/on_hold.h"
 #include "api/meta/constants.h"
 #include "api/texts/workload_texts.h"
+#include "kinds/on_hold.h"
 #include "state/scheduler_driver.h"
 
 namespace muster::reconcilers {

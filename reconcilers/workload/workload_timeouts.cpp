@@ -24,6 +24,7 @@ std::string limit_reached(const RequeueState& state, const RequeuingStrategy& st
 // One more eviction and its backoff, or deactivation if no attempt is left.
 void evict_or_give_up(WorkloadDraft& draft, const RequeuingStrategy& strategy, std::string_view cause,
                       const std::string& message) {
+  draft.blame_late_pods();
   RequeueState state = draft.status.requeue_state.value_or(RequeueState());
   note_first_admission(state, draft, strategy);
   if (std::string limit = limit_reached(state, strategy, draft.time()); !limit.empty()) {

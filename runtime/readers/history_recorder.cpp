@@ -14,7 +14,7 @@ void HistoryRecorder::take_in(const engine::Event& event) {
   const auto* listed = std::get_if<engine::KindListed>(&event);
   const bool is_workload = (changed != nullptr && std::holds_alternative<WorkloadPtr>(changed->object)) ||
                            (removed != nullptr && std::holds_alternative<WorkloadPtr>(removed->object)) ||
-                           (listed != nullptr && listed->type->plural == kWorkloads.plural);
+                           (listed != nullptr && *listed->type == kWorkloads);
   if (!is_workload) return;
   const Timestamp now = to_timestamp(clock_.now().wall);
   const MutexLock lock(mutex_);

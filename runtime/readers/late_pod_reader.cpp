@@ -55,7 +55,7 @@ void LatePodReader::take_in(const engine::Event& event) {
     else if (set_rules(meta.name, std::nullopt))
       find_ends_again(meta.name);
   } else if (const auto* listed = std::get_if<engine::KindListed>(&event)) {
-    if (listed->type->plural != kWorkloads.plural && listed->type->plural != kClusterQueues.plural) return;
+    if (*listed->type != kWorkloads && *listed->type != kClusterQueues) return;
     const MutexLock lock(mutex_);
     put_list(*listed);
   }
@@ -69,7 +69,7 @@ void LatePodReader::put(const TypedObject& object) {
 }
 
 void LatePodReader::put_list(const engine::KindListed& list) {
-  if (list.type->plural == kClusterQueues.plural) {
+  if (*list.type == kClusterQueues) {
     rules_.clear();
     for (const TypedObject& object : list.objects) {
       if (const auto* queue = std::get_if<ClusterQueuePtr>(&object)) set_rules((*queue)->meta.name, (*queue)->fallback);
@@ -169,7 +169,7 @@ void LatePodReader::forget(const Name& name) {
 }
 
 std::optional<engine::Command> LatePodReader::with_reason(const engine::Command& command) const {
-  if (!reconcilers::evicts_late_pods(command.write)) return std::nullopt;
+  if (!command.write.for_late_pods) return std::nullopt;
   std::string note;
   {
     const MutexLock lock(mutex_);

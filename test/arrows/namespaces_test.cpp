@@ -23,6 +23,7 @@ const fs::path kRoot = MUSTER_SOURCE_DIR;
 const std::map<std::string, std::string> kOtherwise = {
     {"base", "muster"},
     {"api", "muster"},
+    {"kinds", "muster"},
     {"engine/recording", "muster::recording"},
     {"forecast/starts", "muster::starts"},
     {"commands/agent", "muster::agent"},

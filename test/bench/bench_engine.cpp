@@ -16,8 +16,8 @@
 #include <string>
 
 #include "api/codec/json.h"
-#include "api/watched_kinds.h"
 #include "engine/engine.h"
+#include "kinds/watched_kinds.h"
 
 namespace {
 

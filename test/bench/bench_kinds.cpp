@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "api/kinds/kind_description.h"
+#include "kinds/kind_description.h"
 #include "state/cluster_state.h"
 
 using namespace muster;

@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/watched_kinds.h"
 #include "engine/engine.h"
+#include "kinds/watched_kinds.h"
 #include "server/metrics/metrics.h"
 #include "server/metrics/queue_metrics.h"
 #include "state/metrics/queue_gauges.h"

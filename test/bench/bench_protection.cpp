@@ -113,7 +113,7 @@ class Baseline {
   };
 
   void see(const Change& change) {
-    if (change.type->plural != kWorkloads.plural || change.removed) return;
+    if (*change.type != kWorkloads || change.removed) return;
     const WorkloadPtr workload = read_workload(*change.after);
     if (!workload->meta.controller) return;
     const std::string job = workload->meta.controller->name;

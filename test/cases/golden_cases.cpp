@@ -74,7 +74,7 @@ AdmissionRequest request_of(const json& content) {
   request.kind = string_at(request.object, {"kind"});
   if (const jobs::JobKind* kind = jobs::find_job_kind(request.group, request.kind)) {
     request.version = kind->type.version;
-    request.resource = kind->type.resource();
+    request.resource = kind->type.plural;
   } else if (request.group.empty()) {
     request.version = "v1";
     request.resource = lower_case(request.kind) + "s";

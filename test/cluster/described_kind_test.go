@@ -67,6 +67,79 @@ func TestAJobOfADescribedKindIsQueuedStartedStoppedAndFinished(t *testing.T) {
 	scene.teams.Await("late", "is told that it can never run", harness.HasCondition("QuotaReserved", "False", "ExceedsMaxQuota"))
 }
 
+var volcanoJobs = schema.GroupVersionResource{Group: "batch.volcano.sh", Version: "v1alpha1", Resource: "jobs"}
+
+// A kind whose resource has the name of another one, in another group: Jobs of both groups with one name wait in one
+// queue, start and end by themselves, and explain answers for each.
+func TestJobsOfTwoGroupsWithOneNameAreQueuedBesideEachOther(t *testing.T) {
+	cluster := harness.Connect(t)
+	cluster.InstallDefinition(t, "kinds/volcano/crd.yaml", "jobs.batch.volcano.sh")
+	kind, err := os.ReadFile("kinds/volcano/kind.yaml")
+	must(t, err)
+	config := writeFile(t, "kinds.yaml", "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nintegrations: {frameworks: [batch/job]}\n---\n"+string(kind))
+	startQueueMuster(t, "--config", config)
+	teams := cluster.Teams(t)
+	teams.Flavor("f")
+	teams.Queue("a", teams.Cpus("f=2"))
+	t.Cleanup(func() {
+		cluster.Kubectl(t, "", "delete", "jobs.batch.volcano.sh", "--all", "--namespace", teams.Namespace)
+	})
+
+	of := cluster.Dynamic.Resource(volcanoJobs).Namespace(teams.Namespace)
+	template := map[string]any{"spec": map[string]any{"containers": []any{map[string]any{
+		"name": "c", "image": "i", "resources": map[string]any{"requests": map[string]any{"cpu": "1"}}}}}}
+	create := func(name string, tasks int64) {
+		_, err := of.Create(harness.Context(t), &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job",
+			"metadata": map[string]any{"name": name, "labels": map[string]any{harness.QueueLabel: "a"}},
+			"spec": map[string]any{"suspend": false, "tasks": []any{
+				map[string]any{"name": "worker", "replicas": tasks, "template": template}}},
+		}}, metav1.CreateOptions{})
+		must(t, err)
+	}
+	suspended := func(name string) (bool, error) {
+		found, err := of.Get(harness.Context(t), name, metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		is, _, err := unstructured.NestedBool(found.Object, "spec", "suspend")
+		return is, err
+	}
+	await := func(name, what string, wanted bool) {
+		t.Helper()
+		harness.Eventually(t, 30*time.Second, name+" "+what, func() error {
+			if is, err := suspended(name); err != nil || is != wanted {
+				return fmt.Errorf("suspend: %v, %v", is, err)
+			}
+			return nil
+		})
+	}
+
+	teams.Job("a", "twin", 1, "1")
+	create("twin", 1)
+	create("later", 1)
+	await("twin", "of Volcano runs", false)
+	teams.RunsWith("twin", 1)
+	if is, err := suspended("later"); err != nil || !is {
+		t.Errorf("a third job runs with a quota of two CPUs: %v, %v", is, err)
+	}
+
+	// The end of one is not the end of the other.
+	_, err = of.Patch(harness.Context(t), "twin", types.MergePatchType,
+		[]byte(`{"status":{"running":0,"conditions":[{"type":"Completed","status":"True","message":"done"}]}}`), metav1.PatchOptions{}, "status")
+	must(t, err)
+	await("later", "runs when Volcano's twin has ended", false)
+	teams.RunsWith("twin", 1)
+	for word, sentence := range map[string]string{
+		"jobs.batch/twin": "Job " + teams.Namespace + "/twin runs", "jobs.batch.volcano.sh/twin": "Job " + teams.Namespace + "/twin has finished",
+	} {
+		answer, code, complaint := runMuster(cluster.Kubeconfig, "explain", word, "-n", teams.Namespace, "--config", config, "--local")
+		if code != 0 || !strings.Contains(answer, sentence) {
+			t.Errorf("explain %s ended with %d and does not say %q: %s%s", word, code, sentence, answer, complaint)
+		}
+	}
+}
+
 type trainScene struct {
 	*testing.T
 	cluster *harness.Cluster

@@ -25,7 +25,7 @@ EngineSettings two_at_a_time() {
 Texts under_way(const ServedEngine& served) {
   Texts names;
   for (const Command& command : served.writes) {
-    if (command.write.target.type->plural == kWorkloads.plural) names.push_back(command.write.target.name);
+    if (*command.write.target.type == kWorkloads) names.push_back(command.write.target.name);
   }
   return names;
 }

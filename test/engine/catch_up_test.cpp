@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "api/watched_kinds.h"
+#include "kinds/watched_kinds.h"
 #include "test/engine/served_engine.h"
 
 namespace catch_up_test {
@@ -55,7 +55,7 @@ TEST_CASE("a new leader admits nobody before each kind has caught up with its te
     CHECK_FALSE(served.engine.next_tick());
     CHECK(served.engine.kinds_behind().size() > 0);
     // The leader before it gave the quota to another, and the watch of Workloads tells of it just now.
-    if (kind.type->plural == kWorkloads.plural) served.put_workload("first", "1", json::object(), admitted("1"));
+    if (*kind.type == kWorkloads) served.put_workload("first", "1", json::object(), admitted("1"));
     served.engine.apply(KindCaughtUp{kind.type, 1}, served.now());
   }
   CHECK(served.engine.kinds_behind().empty());

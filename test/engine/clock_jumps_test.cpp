@@ -1,8 +1,8 @@
 // Deadlines that are stamps in objects, and a wall clock that is set while they are waited for.
 #include <doctest/doctest.h>
 
-#include "api/watched_kinds.h"
 #include "engine/engine.h"
+#include "kinds/watched_kinds.h"
 
 namespace clock_jumps_test {
 

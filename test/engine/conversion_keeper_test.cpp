@@ -1,9 +1,9 @@
 // The engine and the CRDs whose objects muster converts.
 #include <doctest/doctest.h>
 
-#include "api/watched_kinds.h"
 #include "base/encoding.h"
 #include "engine/engine.h"
+#include "kinds/watched_kinds.h"
 
 namespace conversion_keeper_test {
 

@@ -2,9 +2,9 @@
 
 #include <doctest/doctest.h>
 
-#include "api/kinds/serving_types.h"
-#include "api/watched_kinds.h"
 #include "base/encoding.h"
+#include "kinds/serving_types.h"
+#include "kinds/watched_kinds.h"
 
 namespace engine_test {
 

@@ -33,7 +33,7 @@ void start_all(GivingWay& writes) {
 }
 
 bool is_of_workload(const Command& command) {
-  return command.write.target.type->plural == kWorkloads.plural;
+  return *command.write.target.type == kWorkloads;
 }
 
 // Those of the writes under way to Workloads that give way, or do not.

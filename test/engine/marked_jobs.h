@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "api/job.h"
-#include "api/watched_kinds.h"
 #include "engine/engine.h"
+#include "kinds/watched_kinds.h"
 
 namespace muster::test {
 

@@ -1,8 +1,8 @@
 // Webhook configurations that muster keeps and that the cluster has not: where it is reported, and when.
 #include <doctest/doctest.h>
 
-#include "api/watched_kinds.h"
 #include "engine/engine.h"
+#include "kinds/watched_kinds.h"
 
 namespace missing_webhooks_test {
 

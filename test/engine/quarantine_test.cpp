@@ -34,7 +34,7 @@ reconcilers::Plan fail_over_bad(const ObjectKey& key, const reconcilers::Reconci
   return {};
 }
 void itself(const state::ClusterState&, const TypedObject& object, std::vector<ObjectKey>& keys) {
-  if (type_of(object).plural == kConfigMaps.plural) keys.push_back(key_of(object));
+  if (type_of(object) == kConfigMaps) keys.push_back(key_of(object));
 }
 void fails_to_map(const state::ClusterState&, const TypedObject& object, std::vector<ObjectKey>&) {
   if (meta_of(object).name == "unconcerning") throw std::out_of_range("concerns");

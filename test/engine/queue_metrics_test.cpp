@@ -63,9 +63,8 @@ TEST_CASE("metrics: an admission is counted once and only when it is written") {
   CHECK(attempts(served.measured) == Texts{"success"});
   // A queue's status is written, too.
   const auto admission = [&] {
-    const auto found = std::find_if(served.writes.begin(), served.writes.end(), [](const Command& command) {
-      return command.write.target.type->plural == kWorkloads.plural;
-    });
+    const auto found = std::find_if(served.writes.begin(), served.writes.end(),
+                                    [](const Command& command) { return *command.write.target.type == kWorkloads; });
     REQUIRE(found != served.writes.end());
     const Command command = *found;
     served.writes.erase(found);

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "api/watched_kinds.h"
 #include "engine/engine.h"
+#include "kinds/watched_kinds.h"
 #include "test/support/object_server.h"
 #include "test/support/queue_objects.h"
 

@@ -3,9 +3,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/kinds/serving_types.h"
 #include "jobs/naming/named_kind.h"
 #include "jobs/workload_name.h"
+#include "kinds/serving_types.h"
 #include "test/explain/pod_objects.h"
 
 namespace muster::test::explain_forms_test {

@@ -1,10 +1,10 @@
 // Pods, groups and sets of pods, gangs, and kinds that muster does not queue, read or watch.
 #include <algorithm>
 
-#include "api/kinds/serving_types.h"
 #include "api/meta/constants.h"
 #include "jobs/naming/named_kind.h"
 #include "jobs/workload_name.h"
+#include "kinds/serving_types.h"
 #include "test/explain/pod_objects.h"
 #include "test/explain/reason_scenes.h"
 

@@ -185,12 +185,12 @@ TEST_CASE("list filters: a job with a megabyte of labels is found by each and sh
 TEST_CASE("list filters: labels of a kind that the reader cannot list are neither shown nor compared") {
   const ExplainCluster cluster = filled();
   explain::WorkloadFilter filter = filter_of({});
-  filter.hidden_kinds = {"jobs"};
+  filter.hidden_kinds = {kJobs.id()};
   const json list = *explain::workload_list(snapshot_of(cluster), filter);
   CHECK(list["items"].size() == 4);
   CHECK(list.dump().find("vision") == std::string::npos);
   filter = filter_of({{"labelSelector", "!team"}});
-  filter.hidden_kinds = {"jobs"};
+  filter.hidden_kinds = {kJobs.id()};
   const auto refused = explain::workload_list(snapshot_of(cluster), filter);
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.error().forbidden);

@@ -4,12 +4,12 @@
 #include <iterator>
 
 #include "api/codec/json.h"
-#include "api/kinds/kind_description.h"
-#include "api/kinds/on_hold.h"
-#include "api/kinds/serving_types.h"
 #include "api/pods/queued_pod.h"
 #include "api/workload.h"
 #include "jobs/job_kind.h"
+#include "kinds/kind_description.h"
+#include "kinds/on_hold.h"
+#include "kinds/serving_types.h"
 #include "test/faults/life_cluster.h"
 #include "test/simulation/queues.h"
 #include "test/world/operated_kinds.h"

@@ -143,7 +143,7 @@ std::vector<ObjectKey> LifeCluster::jobs() const {
 // Of a job that was deactivated nothing more will come.
 bool LifeCluster::has_ended(const ObjectKey& key, const std::vector<json>& workloads) const {
   const json object = world_.get(key);
-  if (key.type->plural == kPods.plural) {
+  if (*key.type == kPods) {
     const std::string_view phase = string_at(object, {"status", "phase"});
     return phase == "Succeeded" || phase == "Failed";
   }

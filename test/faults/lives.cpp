@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "api/codec/json.h"
-#include "api/kinds/serving_types.h"
+#include "kinds/serving_types.h"
 #include "test/faults/kinds_life.h"
 #include "test/faults/life_cluster.h"
 #include "test/faults/release_life.h"

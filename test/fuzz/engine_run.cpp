@@ -8,10 +8,10 @@
 #include "api/cluster_queue.h"
 #include "api/codec/json.h"
 #include "api/jobset.h"
-#include "api/watched_kinds.h"
 #include "api/workload.h"
 #include "engine/engine.h"
 #include "explain/explain.h"
+#include "kinds/watched_kinds.h"
 #include "mutators/mutator.h"
 #include "state/metrics/queue_gauges.h"
 #include "test/fuzz/stored_objects.h"
@@ -126,7 +126,7 @@ class Life {
     for (const WatchedKind& kind : watched_kinds()) {
       std::vector<TypedObject> listed;
       for (const auto& [key, object] : store_) {
-        if (key.type->plural == kind.type->plural) listed.push_back(read_object(*kind.type, object));
+        if (*key.type == *kind.type) listed.push_back(read_object(*kind.type, object));
       }
       engine_.apply(engine::KindListed{kind.type, listed, 20, ""}, now_);
     }

@@ -8,9 +8,9 @@
 
 #include "api/codec/json.h"
 #include "api/codec/yaml.h"
-#include "api/kinds/described_job.h"
-#include "api/kinds/kind_hook.h"
-#include "api/kinds/kind_schema.h"
+#include "kinds/described_job.h"
+#include "kinds/kind_hook.h"
+#include "kinds/kind_schema.h"
 #include "test/fuzz/require.h"
 
 namespace muster {

@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "api/codec/json.h"
-#include "api/typed_object.h"
-#include "api/watched_kinds.h"
+#include "kinds/typed_object.h"
+#include "kinds/watched_kinds.h"
 #include "test/fuzz/require.h"
 
 namespace muster {
@@ -20,7 +20,7 @@ void check(std::string_view text) {
   for (const WatchedKind& kind : watched_kinds()) {
     if (said != kind.type->kind && !said.empty()) continue;
     const TypedObject read = read_object(*kind.type, *object);
-    REQUIRE_THAT(type_of(read).plural == kind.type->plural);
+    REQUIRE_THAT(type_of(read) == *kind.type);
     REQUIRE_THAT(key_of(read).name == string_at(*object, {"metadata", "name"}));
     REQUIRE_THAT(key_of(read) == key_of(read_object(*kind.type, *object)));
   }

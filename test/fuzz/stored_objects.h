@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "api/typed_object.h"
+#include "kinds/typed_object.h"
 
 namespace muster::fuzz {
 

@@ -5,8 +5,8 @@
 
 #include "api/codec/json.h"
 #include "api/codec/yaml.h"
-#include "api/kinds/kind_description.h"
 #include "jobs/queued_job.h"
+#include "kinds/kind_description.h"
 
 namespace described_edits_test {
 

@@ -9,14 +9,14 @@
 #include "api/config_map.h"
 #include "api/job.h"
 #include "api/jobset.h"
-#include "api/kinds/kind_description.h"
-#include "api/kinds/serving_types.h"
 #include "api/meta/constants.h"
 #include "api/pods/in_place_pod.h"
-#include "api/watched_kinds.h"
 #include "api/workload.h"
 #include "jobs/job_kind.h"
 #include "jobs/kept/object_bytes.h"
+#include "kinds/kind_description.h"
+#include "kinds/serving_types.h"
+#include "kinds/watched_kinds.h"
 
 namespace kept_object_test {
 
@@ -109,21 +109,21 @@ void put_described(const KindDescription& kind, const json& pod_template, json& 
 json large_object(const ResourceType& type, Fill fill, size_t bytes) {
   json object = {{"apiVersion", type.api_version}, {"kind", type.kind}};
   const json pod_template = large_template(fill, bytes);
-  if (type.plural == kJobs.plural || type.plural == kStatefulSets.plural) {
+  if (type == kJobs || type == kStatefulSets) {
     object["spec"] = {{"suspend", true}, {"template", pod_template}};
-  } else if (type.plural == kLeaderWorkerSets.plural) {
+  } else if (type == kLeaderWorkerSets) {
     object["spec"] = {{"leaderWorkerTemplate", {{"workerTemplate", pod_template}}}};
-  } else if (type.plural == kJobSets.plural) {
+  } else if (type == kJobSets) {
     const json job = {{"spec", {{"template", pod_template}}}};
     object["spec"] = {{"suspend", true}, {"replicatedJobs", json::array({{{"name", "w"}, {"template", job}}})}};
   } else if (type.kind == kPods.kind) {
     object["spec"] = pod_template["spec"];
     object["spec"]["volumes"] =
         json::array({{{"name", kGroupVolume}, {"configMap", {{"name", std::string(bytes, 'm')}}}}});
-  } else if (type.plural == kWorkloads.plural) {
+  } else if (type == kWorkloads) {
     object["spec"] = {{"queueName", "lq"},
                       {"podSets", json::array({{{"name", "main"}, {"count", 1}, {"template", pod_template}}})}};
-  } else if (type.plural == kConfigMaps.plural) {
+  } else if (type == kConfigMaps) {
     object["data"] = {{"started", "a"}, {"other", std::string(bytes, 'd')}};
   } else if (const KindDescription* described = find_described_kind(type.group, type.kind)) {
     put_described(*described, pod_template, object);
@@ -140,8 +140,8 @@ size_t kept_bytes(const ResourceType& type, const json& object, const Reconciler
 
 // Kinds of administrators, and of those who can write Workloads; and what has no bound but its own size.
 bool may_be_kept_whole(const ResourceType& type) {
-  return jobs::find_job_kind(type) == nullptr && type.plural != kConfigMaps.plural && type.plural != kServices.plural &&
-         type.plural != kPersistentVolumeClaims.plural;
+  return jobs::find_job_kind(type) == nullptr && type != kConfigMaps && type != kServices &&
+         type != kPersistentVolumeClaims;
 }
 
 }  // namespace
@@ -262,7 +262,7 @@ TEST_CASE("an object in a queue is kept whole, and takes memory within a factor 
         CHECK(jobs::bytes_of(read) < 16 * written);
         if (fill == Fill::kTexts) CHECK(jobs::bytes_of(read) < 4 * written);
         if (const jobs::JobKind* job_kind = jobs::find_job_kind(*kind.type);
-            job_kind != nullptr && (kind.type->kind != kPods.kind || kind.type->plural == kQueuedPods.plural))
+            job_kind != nullptr && (kind.type->kind != kPods.kind || *kind.type == kQueuedPods))
           CHECK(jobs::kept_of(read, settings) == read);
       }
     }

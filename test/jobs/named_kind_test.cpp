@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <set>
 
-#include "api/kinds/serving_types.h"
 #include "api/unqueued_kinds.h"
 #include "base/ascii.h"
+#include "kinds/serving_types.h"
 
 namespace muster::jobs::named_kind_test {
 namespace {
@@ -16,7 +16,7 @@ TEST_CASE("named kinds: all kinds that are queued are in the table once, and eac
   std::set<std::string> kinds, words;
   for (const NamedKind& kind : named_kinds()) {
     const ResourceType& type = *kind.type;
-    const std::string plural(type.resource()), singular = in_small_letters(type.kind), group(type.group);
+    const std::string plural(type.plural), singular = in_small_letters(type.kind), group(type.group);
     INFO(singular);
     CHECK(kinds.insert(group + "/" + singular).second);
     std::vector<std::string> forms = {plural, singular, std::string(type.kind), kind.singular()};

@@ -4,10 +4,10 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/yaml.h"
-#include "api/kinds/described_job.h"
-#include "api/kinds/kind_description.h"
 #include "jobs/job_kind.h"
 #include "jobs/queued_job.h"
+#include "kinds/described_job.h"
+#include "kinds/kind_description.h"
 
 namespace trainjob_stages_test {
 

@@ -199,9 +199,8 @@ TEST_CASE("largest objects: a Job that runs, and of which only the metadata chan
                   {"spec", {{"parallelism", 1}, {"completions", 1}, {"template", started}}},
                   {"status", {{"active", 1}, {"ready", 1}}}});
       served.plan();
-      CHECK(std::none_of(served.writes.begin(), served.writes.end(), [](const engine::Command& command) {
-        return command.write.target.type->plural == kJobs.plural;
-      }));
+      CHECK(std::none_of(served.writes.begin(), served.writes.end(),
+                         [](const engine::Command& command) { return *command.write.target.type == kJobs; }));
     }
   });
 }

@@ -10,7 +10,7 @@
 #include "api/codec/yaml.h"
 #include "api/config/configuration.h"
 #include "api/meta/owner_reference.h"
-#include "api/watched_kinds.h"
+#include "kinds/watched_kinds.h"
 #include "manifests/embedded.h"
 #include "manifests/rbac.h"
 #include "test/support/vectors.h"

@@ -8,7 +8,7 @@
 
 #include "api/codec/json.h"
 #include "api/codec/yaml.h"
-#include "api/kinds/kind_description.h"
+#include "kinds/kind_description.h"
 #include "manifests/catalog.h"
 #include "manifests/rbac.h"
 #include "test/support/vectors.h"

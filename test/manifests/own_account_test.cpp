@@ -7,8 +7,8 @@
 #include <set>
 #include <string>
 
-#include "api/kinds/kind_description.h"
 #include "jobs/job_kind.h"
+#include "kinds/kind_description.h"
 #include "manifests/catalog.h"
 #include "manifests/rbac.h"
 #include "test/support/vectors.h"

@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "api/kinds/kind_description.h"
-#include "api/kinds/serving_types.h"
-#include "api/watched_kinds.h"
+#include "kinds/kind_description.h"
+#include "kinds/serving_types.h"
+#include "kinds/watched_kinds.h"
 
 namespace rbac_test {
 
@@ -96,7 +96,7 @@ TEST_CASE("muster lists and watches what it watches and reads nothing else one b
     CHECK(rights.contains(std::string(verb) + " /pods"));
   }
   for (const WatchedKind& kind : watched_kinds()) {
-    if (!kind.type->served_as.empty()) continue;
+    if (!kind.type->selection.empty()) continue;
     std::string what = " " + std::string(kind.type->group) + "/" + std::string(kind.type->plural);
     if (!kind.field_selector.empty()) what += " " + std::string(kind.field_selector.substr(14));
     CHECK_MESSAGE(rights.contains("list" + what), what);
@@ -105,7 +105,7 @@ TEST_CASE("muster lists and watches what it watches and reads nothing else one b
     CHECK_MESSAGE(few.contains("list" + what) == kind.framework.empty(), what);
     CHECK_MESSAGE(few.contains("patch" + what) <= kind.framework.empty(), what);
     // What serves is started and stopped by its pods.
-    const bool serves = kind.type->plural == kStatefulSets.plural || kind.type->plural == kLeaderWorkerSets.plural;
+    const bool serves = *kind.type == kStatefulSets || *kind.type == kLeaderWorkerSets;
     const bool is_job = !serves && is_queued_type(kind.type->group, kind.type->plural);
     if (!kind.framework.empty()) CHECK_MESSAGE(rights.contains("patch" + what) == is_job, what);
   }

@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "api/kinds/kind_description.h"
 #include "api/meta/constants.h"
 #include "base/encoding.h"
 #include "jobs/job_kind.h"
+#include "kinds/kind_description.h"
 #include "mutators/mutator.h"
 #include "validators/validator.h"
 
@@ -28,7 +28,7 @@ using Asked = std::set<std::tuple<std::string, std::string, std::string>>;
 // Of the kinds beside Jobs and JobSets those of the registration.
 bool is_wanted(const RuleMatch& match, const WebhookRegistration& registration) {
   for (const jobs::JobKind* kind : jobs::job_kinds()) {
-    if (kind == &jobs::batch_job || kind == &jobs::jobset || kind->type.resource() != match.resource) continue;
+    if (kind == &jobs::batch_job || kind == &jobs::jobset || kind->type.plural != match.resource) continue;
     return registration.frameworks.contains(kind->framework);
   }
   return true;

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "api/watched_kinds.h"
+#include "kinds/watched_kinds.h"
 
 namespace engine_loop_test {
 

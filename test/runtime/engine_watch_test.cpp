@@ -6,7 +6,7 @@
 #include <future>
 #include <thread>
 
-#include "api/watched_kinds.h"
+#include "kinds/watched_kinds.h"
 #include "runtime/engine_loop.h"
 #include "test/support/hand_clock.h"
 

@@ -9,8 +9,8 @@
 #include <set>
 #include <sstream>
 
-#include "api/watched_kinds.h"
 #include "engine/engine.h"
+#include "kinds/watched_kinds.h"
 #include "server/metrics/metrics.h"
 #include "state/metrics/queue_gauges.h"
 

@@ -151,7 +151,7 @@ TEST_CASE("Explain: refusals are Status objects and nobody is asked") {
       {"the API server is away", kTrain, "X-Muster-Token: down\r\n", 503, "could not be asked"},
       {"another kind", prefix + "team-a/secrets/x", admin, 400, "muster knows no kind"},
       {"a singular", prefix + "team-a/job/x", admin, 400, "the plural of a kind"},
-      {"a kind with its group", prefix + "team-a/jobs.batch/x", admin, 400, "the plural of a kind"},
+      {"a kind with another group", prefix + "team-a/jobs.example.com/x", admin, 400, "muster knows no kind"},
       {"who may get Jobs alone", prefix + "team-a/pods/x", "X-Muster-Token: jobs\r\n", 403,
        "cannot get pods \\\"x\\\""},
       {"no name", prefix + "team-a/jobs", admin, 400, "NAMESPACE/KIND/NAME"},

@@ -1,7 +1,7 @@
 // Kinds that the API server serves no more, or for a while: nothing that runs is affected.
 #include <doctest/doctest.h>
 
-#include "api/watched_kinds.h"
+#include "kinds/watched_kinds.h"
 #include "test/simulation/gangs.h"
 #include "test/simulation/queues.h"
 

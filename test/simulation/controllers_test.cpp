@@ -141,8 +141,7 @@ TEST_CASE("job controller: a failed pod is replaced later each time") {
   std::vector<Duration> created;
   size_t seen = 0;
   cluster.server.on_change([&](const Change& change) {
-    if (change.type->plural == kPods.plural && change.before == nullptr)
-      ++seen, created.push_back(cluster.timeline.elapsed());
+    if (*change.type == kPods && change.before == nullptr) ++seen, created.push_back(cluster.timeline.elapsed());
   });
   REQUIRE(cluster.run_until([&] { return seen == 4; }, minutes(10)));
   CHECK(created[1] - created[0] >= seconds(10));

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "api/typed_object.h"
+#include "kinds/typed_object.h"
 
 namespace muster::test {
 

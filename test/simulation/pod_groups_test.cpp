@@ -7,7 +7,7 @@
 #include <random>
 
 #include "api/codec/json.h"
-#include "api/kinds/serving_types.h"
+#include "kinds/serving_types.h"
 #include "test/simulation/queues.h"
 #include "test/support/soak.h"
 #include "test/world/world.h"

@@ -35,7 +35,7 @@ inline std::string job_of_workload(const Workload& workload) {
 inline std::shared_ptr<PodsReadyHistory> watch(World& world) {
   auto history = std::make_shared<PodsReadyHistory>();
   world.api_server().on_change([history](const Change& change) {
-    if (change.type->plural != kWorkloads.plural) return;
+    if (*change.type != kWorkloads) return;
     const WorkloadPtr after = std::get<WorkloadPtr>(read_object(kWorkloads, *change.after));
     const std::string job = job_of_workload(*after);
     WorkloadPtr& known = history->now[job];

@@ -67,7 +67,7 @@ class ProtectedWorld : public World {
 
  private:
   void see(const Change& change) {
-    if (change.type->plural != kWorkloads.plural || change.removed || change.before == nullptr) return;
+    if (*change.type != kWorkloads || change.removed || change.before == nullptr) return;
     const WorkloadPtr before = read_workload(*change.before), after = read_workload(*change.after);
     if (!after->is_true(kPreemptedCondition) || before->is_true(kPreemptedCondition) || !after->meta.controller) return;
     const Condition* admitted = find_condition(before->status.conditions, kAdmittedCondition);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "api/meta/constants.h"
-#include "api/typed_object.h"
+#include "kinds/typed_object.h"
 #include "test/simulation/manifests.h"
 
 namespace muster::test {

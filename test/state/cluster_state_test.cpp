@@ -7,9 +7,9 @@
 
 #include "api/job.h"
 #include "api/jobset.h"
-#include "api/kinds/described_job.h"
-#include "api/kinds/kind_description.h"
 #include "api/workload.h"
+#include "kinds/described_job.h"
+#include "kinds/kind_description.h"
 
 namespace cluster_state_test {
 

@@ -6,6 +6,7 @@
 #include "api/texts/unmet_requests.h"
 #include "scheduler/decision.h"
 #include "scheduler/scheduler.h"
+#include "state/quota_demand.h"
 #include "test/state/deciding_cluster.h"
 
 namespace quota_demand_test {

@@ -17,7 +17,7 @@ inline AdmissionRequest request_for(const ResourceType& type, nlohmann::json obj
   request.group = type.group;
   request.version = type.version;
   request.kind = type.kind;
-  request.resource = type.resource();
+  request.resource = type.plural;
   request.namespace_ = "team-a";
   request.user.username = "alice";
   request.operation = old_object.is_null() ? Operation::kCreate : Operation::kUpdate;

@@ -142,7 +142,7 @@ void ObjectServer::check_form(const reconcilers::Write& write) const {
   if (write.verb == reconcilers::Verb::kDelete) CHECK_FALSE(write.uid.empty());
   if (write.verb != reconcilers::Verb::kPatch && write.verb != reconcilers::Verb::kPatchStatus) return;
   // A pod's annotations are written with its status.
-  if (write.target.type->plural != kPods.plural)
+  if (*write.target.type != kPods)
     CHECK(write.body.contains("status") == (write.verb == reconcilers::Verb::kPatchStatus));
   if (patched_unversioned == write.target.type && !holds_list(write.body)) return;
   CHECK_FALSE(string_at(write.body, {"metadata", "resourceVersion"}).empty());

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "api/codec/json.h"
-#include "api/kinds/kind_description.h"
+#include "kinds/kind_description.h"
 #include "test/support/vectors.h"
 #include "test/validators/webhook_vectors.h"
 

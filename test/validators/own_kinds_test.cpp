@@ -3,7 +3,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/kinds/kind_description.h"
+#include "jobs/job_kind.h"
+#include "kinds/kind_description.h"
+#include "kinds/kind_registry.h"
 #include "validators/validator.h"
 
 namespace own_kinds_test {
@@ -21,7 +23,9 @@ AdmissionRequest update_of_a_boat(bool sailed, int rowers_before, bool sails, in
       "podSets": [{"name": "crew", "path": "spec.crew", "count": ["rowers"]}],
       "active": {"path": "status.running", "nonzero": true}, "ready": {"condition": "Ready"},
       "ends": [{"condition": "Arrived", "success": true}]})"));
-  REQUIRE(install_described_kinds({boat}).empty());
+  const auto kinds = KindRegistry::with(std::vector{boat});
+  REQUIRE(kinds.ok());
+  jobs::register_kinds(*kinds);
   const auto object = [](bool set, int count) {
     return json{
         {"apiVersion", "example.com/v1"},

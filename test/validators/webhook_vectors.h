@@ -124,7 +124,7 @@ inline AdmissionRequest request_of(const json& input) {
   const jobs::JobKind* kind = jobs::find_job_kind(request.group, request.kind);
   REQUIRE(kind != nullptr);
   request.version = kind->type.version;
-  request.resource = kind->type.resource();
+  request.resource = kind->type.plural;
   request.namespace_ = string_at(request.object, {"metadata", "namespace"});
   return request;
 }

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "api/codec/json.h"
-#include "api/kinds/kind_description.h"
 #include "api/meta/time.h"
 #include "jobs/job_kind.h"
+#include "kinds/kind_description.h"
 #include "reconcilers/pod_search.h"
 #include "test/world/object_rules.h"
 
@@ -65,7 +65,7 @@ void drop_empty_metadata(json& object) {
 
 // One resource, whatever watch it was seen by.
 const ResourceType& stored_type(const ResourceType& type) {
-  return type.resource() == kPods.plural ? kPods : type;
+  return stored_id(type) == kPods.id() ? kPods : type;
 }
 
 // Whether anything but metadata and status differs.
@@ -96,9 +96,9 @@ ApiServer::ApiServer(Timeline& timeline, ApiServerOptions options)
 
 void ApiServer::serve(const ResourceType& type, bool served) {
   if (served)
-    unserved_.erase(type.resource());
+    unserved_.erase(stored_id(type));
   else
-    unserved_.insert(type.resource());
+    unserved_.insert(stored_id(type));
 }
 
 std::string ApiServer::stamp() const {
@@ -218,7 +218,7 @@ Answer ApiServer::update(const ObjectKey& key, const json& patch, bool status, c
     json changed = *before;
     changed["status"] = after.contains("status") ? std::move(after["status"]) : json::object();
     // registry/core/pod/strategy.go keeps what a status update says of labels and annotations.
-    if (key.type->plural == kPods.plural) {
+    if (*key.type == kPods) {
       for (const char* field : {"labels", "annotations"}) {
         changed["metadata"].erase(field);
         if (const json* said = find_path(after, {"metadata", field})) changed["metadata"][field] = *said;
@@ -272,9 +272,9 @@ Answer ApiServer::remove(const ObjectKey& asked, const Deletion& deletion, const
   if (foreground && std::find(finalizers.begin(), finalizers.end(), "foregroundDeletion") == finalizers.end())
     finalizers.push_back("foregroundDeletion");
   if (deletion.orphan) finalizers.push_back("orphan");
-  if (key.type->plural == kNamespaces.plural && !is_deleting(*before)) finalizers.push_back("kubernetes");
+  if (*key.type == kNamespaces && !is_deleting(*before)) finalizers.push_back("kubernetes");
   if (!finalizers.empty()) metadata["finalizers"] = finalizers;
-  if (key.type->plural == kPods.plural) {
+  if (*key.type == kPods) {
     const std::string_view phase = string_at(*before, {"status", "phase"});
     const bool on_node = !string_at(*before, {"spec", "nodeName"}).empty() && phase != "Succeeded" && phase != "Failed";
     if (on_node && !deletion.now && is_first) {
@@ -288,7 +288,7 @@ Answer ApiServer::remove(const ObjectKey& asked, const Deletion& deletion, const
   }
   if (after == *before) return {reconcilers::WriteOutcome::kDone, before, ""};
   Answer answer = commit(*key.type, std::move(after), before);
-  if (key.type->plural == kNamespaces.plural) empty_namespace(key.name);
+  if (*key.type == kNamespaces) empty_namespace(key.name);
   return answer;
 }
 

@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "api/review/admission_review.h"
-#include "api/typed_object.h"
+#include "kinds/typed_object.h"
 #include "reconcilers/command.h"
 #include "test/world/object_storage.h"
 #include "test/world/selection.h"
@@ -129,7 +129,7 @@ class ApiServer {
   // Kinds are served from the beginning; a CRD that is not installed is not. Its objects
   // stay, unseen, as in etcd.
   void serve(const ResourceType& type, bool served);
-  bool serves(const ResourceType& type) const { return !unserved_.contains(type.resource()); }
+  bool serves(const ResourceType& type) const { return !unserved_.contains(stored_id(type)); }
   // Forgets all history: a watch that resumes gets a 410.
   void compact() { storage_.compact(); }
   // Objects that name this uid among their owners.
@@ -156,7 +156,7 @@ class ApiServer {
   Chance chance_;
   Admission* admission_ = nullptr;
   ObjectStorage storage_;
-  std::set<std::string_view> unserved_;  // plurals
+  std::set<KindId> unserved_;
   uint64_t admission_requests_ = 0;
 };
 

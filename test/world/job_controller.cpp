@@ -56,14 +56,14 @@ JobController::JobController(ApiServer& server, Timeline& timeline, uint64_t see
 
 void JobController::see(const Change& change) {
   const json& object = *change.after;
-  if (change.type->plural == kJobs.plural) {
+  if (*change.type == kJobs) {
     if (!change.removed) return look_soon(key_of(kJobs, object));
     for (const ObjectKey& dependent : server_.dependents_of(uid_of(object))) {
-      if (dependent.type->plural == kPods.plural) release_orphan_soon(dependent);
+      if (*dependent.type == kPods) release_orphan_soon(dependent);
     }
     return;
   }
-  if (change.type->plural != kPods.plural) return;
+  if (*change.type != kPods) return;
   const std::optional<OwnerReference> owner = controller_of(object);
   if (!owner && !change.removed && is_tracked(object)) return release_orphan_soon(key_of(kPods, object));
   if (!owner || jobs::job_type_of(*owner) != &kJobs) return;
@@ -93,7 +93,7 @@ void JobController::look_soon(const ObjectKey& job) {
 std::vector<JobController::Pod> JobController::pods_of(const std::string& uid) const {
   std::vector<Pod> pods;
   for (const ObjectKey& key : server_.dependents_of(uid)) {
-    if (key.type->plural != kPods.plural) continue;
+    if (*key.type != kPods) continue;
     Pod pod{.key = key, .object = server_.get(key)};
     const json& object = *pod.object;
     pod.counted = !is_tracked(object);

@@ -108,7 +108,7 @@ void MusterProcess::connect(size_t index) {
     Feed& resumed = feeds_[index];
     if (resumed.session != session) return;
     const bool listing = resumed.seen == 0;
-    if (cut_off_ || (!listing && broken_.contains(resumed.type().plural))) return connect_later(index, seconds(1));
+    if (cut_off_ || (!listing && broken_.contains(resumed.type().id()))) return connect_later(index, seconds(1));
     if (listing) return list(index, term);
     resumed.connected = true;
     resumed.proof = {around_.server.version(), term};
@@ -146,7 +146,7 @@ void MusterProcess::take_list(size_t index, engine::KindListed listed, uint64_t 
   feed.seen = listed.version;
   post(std::move(listed));
   tell_caught_up(feed, term);
-  if (broken_.contains(feed.type().plural)) return connect(index);
+  if (broken_.contains(feed.type().id())) return connect(index);
   feed.connected = true;
   deliver(index, feed.session, around_.server.version());
 }
@@ -169,7 +169,7 @@ void MusterProcess::tell_caught_up(Feed& feed, uint64_t term) {
 void MusterProcess::see(const Change& change) {
   for (size_t i = 0; i < feeds_.size(); ++i) {
     Feed& feed = feeds_[i];
-    if (feed.type().resource() != change.type->plural || !feed.connected) continue;
+    if (stored_id(feed.type()) != stored_id(*change.type) || !feed.connected) continue;
     Duration delay = some(around_.options.watch_low, around_.options.watch_high);
     if (around_.chance.happens(around_.faults.watch_stalls)) delay += some(Duration(0), around_.faults.stall);
     feed.last_delivery = std::max(feed.last_delivery, around_.timeline.time() + delay);
@@ -206,12 +206,12 @@ void MusterProcess::deliver(size_t index, uint64_t session, uint64_t up_to) {
 
 void MusterProcess::hide(const ResourceType& type, bool hidden) {
   if (!hidden) {
-    hidden_.erase(type.plural);
+    hidden_.erase(type.id());
     return;
   }
-  hidden_.insert(type.plural);
+  hidden_.insert(type.id());
   for (size_t i = 0; i < feeds_.size(); ++i) {
-    if (feeds_[i].type().plural != type.plural) continue;
+    if (feeds_[i].type() != type) continue;
     feeds_[i].seen = 0;  // a watch that is refused with 404 lists again
     connect(i);
   }
@@ -219,15 +219,15 @@ void MusterProcess::hide(const ResourceType& type, bool hidden) {
 
 void MusterProcess::lose_watches(const ResourceType* type) {
   for (size_t i = 0; i < feeds_.size(); ++i) {
-    if (type == nullptr || feeds_[i].type().plural == type->plural) connect(i);
+    if (type == nullptr || feeds_[i].type() == *type) connect(i);
   }
 }
 
 void MusterProcess::break_watch(const ResourceType& type, bool broken) {
   if (broken)
-    broken_.insert(type.plural);
+    broken_.insert(type.id());
   else
-    broken_.erase(type.plural);
+    broken_.erase(type.id());
   lose_watches(&type);
 }
 

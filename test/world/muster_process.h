@@ -14,12 +14,12 @@
 #include <string_view>
 #include <vector>
 
-#include "api/watched_kinds.h"
 #include "engine/loop/candidacy.h"
 #include "engine/loop/inbox.h"
 #include "engine/loop/kind_feed.h"
 #include "engine/loop/loop_core.h"
 #include "engine/loop/outbox_core.h"
+#include "kinds/watched_kinds.h"
 #include "test/world/api_server.h"
 
 namespace muster::world {
@@ -128,7 +128,7 @@ class MusterProcess {
   // Of the replica's own clock, and the moment at which that clock shows a time.
   Now now() const;
   MonotonicTime moment_of(MonotonicTime own) const;
-  bool hides(const ResourceType& type) const { return hidden_.contains(type.plural); }
+  bool hides(const ResourceType& type) const { return hidden_.contains(type.id()); }
 
   void watch(const WatchedKind& kind);
   void connect(size_t feed);
@@ -162,8 +162,8 @@ class MusterProcess {
   const double clock_rate_;
   uint64_t starts_ = 0;
   bool cut_off_ = false;
-  std::set<std::string_view> hidden_;  // plurals
-  std::set<std::string_view> broken_;  // plurals
+  std::set<KindId> hidden_;
+  std::set<KindId> broken_;
 
   // Of the running process.
   std::shared_ptr<int> alive_;

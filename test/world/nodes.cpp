@@ -72,8 +72,8 @@ bool Nodes::end_main(const ObjectKey& pod, int exit_code) {
 }
 
 void Nodes::see(const Change& change) {
-  if (change.type->plural == kPods.plural) return see_pod(change);
-  if (change.type->plural != kConfigMaps.plural) return;
+  if (*change.type == kPods) return see_pod(change);
+  if (*change.type != kConfigMaps) return;
   const ObjectKey key = key_of(*change.type, *change.after);
   const CachedFiles news{change.version, barrier_files(change.removed ? nullptr : change.after.get())};
   for (size_t i = 0; i < nodes_.size(); ++i) {

@@ -6,6 +6,7 @@
 #include "api/meta/constants.h"
 #include "api/meta/names.h"
 #include "api/meta/object_meta.h"
+#include "test/world/object_storage.h"
 
 namespace muster::world {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 using nlohmann::json;
 
 bool is(const ResourceType& type, const ResourceType& other) {
-  return type.plural == other.plural;
+  return stored_id(type) == stored_id(other);
 }
 
 // Absent and null are the same to Kubernetes.

@@ -20,14 +20,14 @@ ObjectPtr ObjectStorage::put(const ResourceType& type, json object, const Object
   if (before != nullptr) index_owners(key, *before, false);
   index_owners(key, *after, true);
   uids_.insert(std::string(string_at(*after, {"metadata", "uid"})));
-  objects_[type.plural][path_of(key.ns, key.name)] = after;
+  objects_[stored_id(type)][path_of(key.ns, key.name)] = after;
   publish({.type = &type, .version = version_, .before = before, .after = after});
   return after;
 }
 
 ObjectPtr ObjectStorage::erase(const ResourceType& type, json last) {
   const ObjectKey key = key_of(type, last);
-  Objects& objects = objects_[type.plural];
+  Objects& objects = objects_[stored_id(type)];
   const auto found = objects.find(path_of(key.ns, key.name));
   const ObjectPtr stored = found->second;
   last["metadata"]["resourceVersion"] = std::to_string(++version_);
@@ -63,7 +63,7 @@ void ObjectStorage::publish(Change change) {
 }
 
 ObjectPtr ObjectStorage::get(const ObjectKey& key) const {
-  const auto kind = objects_.find(key.type->resource());
+  const auto kind = objects_.find(stored_id(*key.type));
   if (kind == objects_.end()) return nullptr;
   const auto found = kind->second.find(path_of(key.ns, key.name));
   return found == kind->second.end() ? nullptr : found->second;
@@ -71,7 +71,7 @@ ObjectPtr ObjectStorage::get(const ObjectKey& key) const {
 
 std::vector<ObjectPtr> ObjectStorage::list(const ResourceType& type, const Selection& selection) const {
   std::vector<ObjectPtr> found;
-  const auto kind = objects_.find(type.resource());
+  const auto kind = objects_.find(stored_id(type));
   if (kind == objects_.end()) return found;
   for (const auto& [path, object] : kind->second) {
     if (selection.matches(*object)) found.push_back(object);
@@ -92,7 +92,7 @@ std::optional<std::vector<Change>> ObjectStorage::changes_since(const ResourceTy
   const auto first = std::upper_bound(history_.begin(), history_.end(), version,
                                       [](uint64_t wanted, const Change& change) { return wanted < change.version; });
   for (auto change = first; change != history_.end(); ++change) {
-    if (change->type->plural != type.resource()) continue;
+    if (stored_id(*change->type) != stored_id(type)) continue;
     const bool was_there = change->before != nullptr && selection.matches(*change->before);
     const bool is_there = !change->removed && selection.matches(*change->after);
     if (!was_there && !is_there) continue;

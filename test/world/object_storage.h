@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "api/typed_object.h"
+#include "kinds/typed_object.h"
 #include "test/world/selection.h"
 
 namespace muster::world {
@@ -35,6 +35,10 @@ struct Change {
 };
 
 ObjectKey key_of(const ResourceType& type, const nlohmann::json& object);
+// One resource, whatever watch it was seen by.
+inline KindId stored_id(const ResourceType& type) {
+  return {type.plural, type.group, {}};
+}
 
 class ObjectStorage {
  public:
@@ -72,7 +76,7 @@ class ObjectStorage {
   void index_owners(const ObjectKey& key, const nlohmann::json& object, bool add);
 
   const size_t history_limit_;
-  std::map<std::string_view, Objects> objects_;                         // by plural
+  std::map<KindId, Objects> objects_;
   std::map<std::string, std::set<ObjectKey>, std::less<>> dependents_;  // by the owner's uid
   std::set<std::string, std::less<>> uids_;
   std::deque<Change> history_;

@@ -5,7 +5,7 @@
 #include <iterator>
 
 #include "api/codec/json.h"
-#include "api/kinds/serving_types.h"
+#include "kinds/serving_types.h"
 #include "test/world/object_rules.h"
 
 namespace muster::world {

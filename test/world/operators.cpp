@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "api/codec/json.h"
-#include "api/kinds/serving_types.h"
 #include "api/pods/pod_phase.h"
 #include "jobs/job_kind.h"
+#include "kinds/serving_types.h"
 #include "test/world/object_rules.h"
 
 namespace muster::world {
@@ -31,7 +31,7 @@ const ResourceType* operated_type(const OwnerReference& controller) {
 }
 
 const ResourceType& controller_type(const ResourceType& operated) {
-  return operated.plural == kDeployments.plural ? kReplicaSets : operated;
+  return operated == kDeployments ? kReplicaSets : operated;
 }
 
 bool pod_is_ready(const json& pod) {
@@ -56,7 +56,7 @@ void Operators::see(const Change& change) {
     if (!change.removed) look_soon(key_of(*change.type, *change.after));
     return;
   }
-  if (change.type->plural != kPods.plural) return;
+  if (*change.type != kPods) return;
   const std::optional<OwnerReference> owner = controller_of(*change.after);
   if (!owner) return;
   if (const ResourceType* type = operated_type(*owner))
@@ -74,7 +74,7 @@ void Operators::look_soon(const ObjectKey& key) {
 std::vector<ObjectPtr> Operators::pods_of(const std::string& uid) const {
   std::vector<ObjectPtr> pods;
   for (const ObjectKey& key : server_.dependents_of(uid)) {
-    if (key.type->plural != kPods.plural) continue;
+    if (*key.type != kPods) continue;
     const ObjectPtr pod = server_.get(key);
     const auto owner = controller_of(*pod);
     if (owner && owner->uid == uid) pods.push_back(pod);
@@ -154,7 +154,7 @@ void Operators::run_job(const Sync& sync) {
 }
 
 void Operators::run_set(const Sync& sync) {
-  const bool ordered = sync.key.type->plural == kStatefulSets.plural;
+  const bool ordered = *sync.key.type == kStatefulSets;
   const std::vector<WantedPod> wanted = find_operated_kind(sync.key.type->kind)->pods(*sync.object);
   std::set<std::string> names;
   int64_t ready = 0;

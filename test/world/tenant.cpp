@@ -1,8 +1,8 @@
 #include "test/world/tenant.h"
 
 #include "api/codec/json.h"
-#include "api/kinds/serving_types.h"
 #include "api/meta/constants.h"
+#include "kinds/serving_types.h"
 #include "test/world/invariants/overrun.h"
 #include "test/world/kubelet.h"
 

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "api/codec/json.h"
-#include "api/kinds/kind_description.h"
 #include "jobs/job_kind.h"
+#include "kinds/kind_description.h"
 #include "test/world/object_rules.h"
 #include "test/world/operated_kinds.h"
 
@@ -71,11 +71,11 @@ Trainer::Trainer(ApiServer& server, Timeline& timeline, uint64_t seed)
 }
 
 void Trainer::see(const Change& change) {
-  if (change.type->plural == train_jobs().plural) {
+  if (*change.type == train_jobs()) {
     if (!change.removed) look_soon(key_of(*change.type, *change.after));
     return;
   }
-  if (change.type->plural != kJobSets.plural) return;
+  if (*change.type != kJobSets) return;
   const std::optional<OwnerReference> owner = controller_of(*change.after);
   const jobs::JobKind* kind = owner ? jobs::find_job_kind(*owner) : nullptr;
   if (kind != nullptr && &kind->type == &train_jobs())

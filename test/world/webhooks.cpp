@@ -53,8 +53,8 @@ Webhooks::Webhooks(RuleSettings settings, std::function<ClusterViewPtr()> view)
 // The rules of the webhook configurations, in short.
 bool Webhooks::concerns(const ResourceType& type, Operation operation) const {
   const jobs::JobKind* job = jobs::find_job_kind(type);
-  const bool known = type.plural == kJobs.plural || type.plural == kJobSets.plural || type.plural == kPods.plural ||
-                     type.plural == kConfigMaps.plural || (job != nullptr && job->is_enabled(settings_));
+  const bool known = type == kJobs || type == kJobSets || type == kPods || type == kConfigMaps ||
+                     (job != nullptr && job->is_enabled(settings_));
   return known && operation != Operation::kDelete;
 }
 

@@ -52,7 +52,7 @@ void WriteLog::add(Duration elapsed, int replica, const reconcilers::Write& writ
                                 std::string(outcome_text(answer.outcome)) +
                                 (answer.done() ? "" : " (" + answer.message + ")")});
   if (last_.size() > kKept) last_.pop_front();
-  WriteCounts& counts = counts_[write.target.type->plural];
+  WriteCounts& counts = counts_[write.target.type->id()];
   if (answer.outcome == reconcilers::WriteOutcome::kConflict) ++counts.conflicts;
   switch (write.verb) {
     case reconcilers::Verb::kCreate:
@@ -73,13 +73,13 @@ void WriteLog::add(Duration elapsed, int replica, const reconcilers::Write& writ
 }
 
 WriteCounts WriteLog::counts(const ResourceType& type) const {
-  const auto found = counts_.find(type.plural);
+  const auto found = counts_.find(type.id());
   return found == counts_.end() ? WriteCounts{} : found->second;
 }
 
 WriteCounts WriteLog::counts() const {
   WriteCounts sum;
-  for (const auto& [plural, counts] : counts_) {
+  for (const auto& [kind, counts] : counts_) {
     sum.create += counts.create;
     sum.patch += counts.patch;
     sum.patch_status += counts.patch_status;

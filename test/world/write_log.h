@@ -39,7 +39,7 @@ class WriteLog {
     Duration at;
     std::string text;
   };
-  std::map<std::string_view, WriteCounts> counts_;  // by plural
+  std::map<KindId, WriteCounts> counts_;
   std::deque<Line> last_;
 };
 

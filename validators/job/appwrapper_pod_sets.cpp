@@ -8,8 +8,8 @@
 // The webhook of AppWrapper itself has such a rule too, but it is not always installed.
 #include <nlohmann/json.hpp>
 
-#include "api/kinds/hooks/hooks.h"
 #include "jobs/management.h"
+#include "kinds/hooks/hooks.h"
 #include "validators/validator.h"
 
 namespace muster::validators::appwrapper_pod_sets {

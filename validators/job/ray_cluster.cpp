@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
-#include "api/kinds/kind_description.h"
 #include "jobs/described/ray_fields.h"
 #include "jobs/management.h"
+#include "kinds/kind_description.h"
 #include "validators/validator.h"
 
 namespace muster::validators::ray_cluster {

@@ -1,9 +1,9 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
-#include "api/kinds/kind_description.h"
 #include "api/meta/constants.h"
 #include "jobs/management.h"
+#include "kinds/kind_description.h"
 #include "validators/validator.h"
 
 namespace muster::validators::suspend_guard {

@@ -8,9 +8,9 @@
 #include <set>
 
 #include "api/codec/json.h"
-#include "api/watched_kinds.h"
 #include "commands/explain/explain_local.h"
 #include "commands/explain/explain_text.h"
+#include "kinds/watched_kinds.h"
 #include "scheduler/decision.h"
 #include "test/explain/reason_scenes.h"
 #include "test/support/files.h"
@@ -27,7 +27,7 @@ struct Reader {
 };
 
 bool is_same_right(const ResourceType& a, const ResourceType& b) {
-  return a.group == b.group && a.resource() == b.resource();
+  return a.group == b.group && a.plural == b.plural;
 }
 
 // A request for a list of a kind that muster watches.
@@ -101,8 +101,8 @@ std::vector<Reader> readers(const ResourceType& asked) {
   std::set<std::pair<std::string_view, std::string_view>> known;
   for (const WatchedKind& kind : watched_kinds()) {
     const ResourceType& hidden = *kind.type;
-    if (is_same_right(hidden, asked) || !known.emplace(hidden.group, hidden.resource()).second) continue;
-    made.push_back({"without " + std::string(hidden.resource()), [&hidden](const ResourceType& type) {
+    if (is_same_right(hidden, asked) || !known.emplace(hidden.group, hidden.plural).second) continue;
+    made.push_back({"without " + std::string(hidden.plural), [&hidden](const ResourceType& type) {
                       return is_same_right(type, hidden) ? Sight::kNone : Sight::kAll;
                     }});
   }
@@ -169,7 +169,7 @@ void check_unknown(const ExplainReply& told, const ExplainReply& truth, const Re
     const bool is_unseen = std::any_of(watched_kinds().begin(), watched_kinds().end(), [&](const WatchedKind& kind) {
       if (name == "workloads of other namespaces" && kind.type == &kWorkloads)
         return reader.sees(kWorkloads) == Sight::kNamespace;
-      return kind.type->resource() == name && reader.sees(*kind.type) == Sight::kNone;
+      return kind.type->plural == name && reader.sees(*kind.type) == Sight::kNone;
     });
     CHECK_MESSAGE(is_unseen, name);
   }

@@ -10,8 +10,8 @@
 
 #include "api/codec/json.h"
 #include "api/codec/yaml.h"
-#include "api/kinds/kind_description.h"
 #include "commands/review/review.h"
+#include "kinds/kind_description.h"
 
 namespace example_shapes_test {
 

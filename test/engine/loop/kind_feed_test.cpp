@@ -127,7 +127,7 @@ TEST_CASE("kind feed: kinds are watched where the settings need them") {
   settings.group_scheduling = true;
   const auto watched = [&](const ResourceType& type) {
     for (const WatchedKind& kind : watched_kinds()) {
-      if (kind.type->plural == type.plural) return is_watched(kind, settings);
+      if (*kind.type == type) return is_watched(kind, settings);
     }
     return false;
   };

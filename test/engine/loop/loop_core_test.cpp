@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "api/job.h"
-#include "api/watched_kinds.h"
 #include "engine/loop/inbox.h"
 #include "engine/loop/outbox_core.h"
+#include "kinds/watched_kinds.h"
 #include "test/engine/marked_jobs.h"
 #include "test/support/hand_clock.h"
 

@@ -98,12 +98,25 @@ TEST_CASE("recording: a newer format is refused with a sentence, and what is no 
   Encoder encoder;
   const std::string newer = encoder.begin({.format = kFormat + 1, .version = "9.9.9"});
   CHECK(read_all(newer).error ==
-        "the recording was made by muster 9.9.9 in format 2, and this muster reads format 1; use that version, or a "
+        "the recording was made by muster 9.9.9 in format 3, and this muster reads format 2; use that version, or a "
         "newer one");
   CHECK(read_all("").error == "the file is empty");
   CHECK(read_all("apiVersion: v1\nkind: List\n").error.find("damaged") != std::string::npos);
   CHECK(read_all("apiVersion: v1").error.find("no recording of muster") != std::string::npos);
   CHECK(read_all(with_line({{"hello", 1}})).error.find("no recording of muster") != std::string::npos);
+}
+
+TEST_CASE("recording: kinds have their group, and the names of format 1 are read, too") {
+  CHECK(recorded_name(kJobs) == "jobs.batch");
+  CHECK(recorded_name(kQueuedPods) == "queuedpods");
+  Encoder encoder;
+  const std::string header = encoder.begin({});
+  const auto error_of = [&](const char* kind) {
+    return read_all(header + with_line({{"e", "absent"}, {"k", kind}}) + with_line({{"b", 1}})).error;
+  };
+  for (const char* name : {"jobs.batch", "jobs", "queuedpods", "inplacepods", "pods", "workloads"})
+    CHECK(error_of(name) == "");
+  CHECK(error_of("jobs.example.com").find("is not known to this muster") != std::string::npos);
 }
 
 TEST_CASE("recording: a line has a limit before it is read, and an unknown kind or event is refused") {

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "api/codec/json.h"
-#include "api/watched_kinds.h"
 #include "engine/loop/kind_feed.h"
 #include "engine/loop/loop_core.h"
 #include "engine/loop/write_answer.h"
@@ -15,6 +14,7 @@
 #include "engine/recording/recorded_state.h"
 #include "engine/recording/redaction.h"
 #include "engine/recording/replay.h"
+#include "kinds/watched_kinds.h"
 #include "test/support/object_server.h"
 #include "test/support/queue_objects.h"
 

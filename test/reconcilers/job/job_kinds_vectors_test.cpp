@@ -1,4 +1,4 @@
-// Jobs of the kinds that rows describe (api/kinds/rows).
+// Jobs of the kinds that rows describe (kinds/rows).
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
-#include "api/kinds/kind_description.h"
 #include "jobs/queued_job.h"
+#include "kinds/kind_description.h"
 #include "reconcilers/job/job_workload.h"
 #include "test/reconcilers/job/job_cluster.h"
 
@@ -120,7 +120,7 @@ inline JobCluster cluster_of(const json& input) {
 
 inline bool is_stop_step(const reconcilers::Plan& plan, const ResourceType& job_type) {
   for (const reconcilers::Write& write : plan.writes) {
-    if (write.target.type->plural != job_type.plural) continue;
+    if (*write.target.type != job_type) continue;
     for (const ObjectEvent& event : write.events) {
       if (event.reason == "Started" || event.note == "Not admitted by cluster queue") return false;
     }
@@ -133,7 +133,7 @@ inline bool is_stop_step(const reconcilers::Plan& plan, const ResourceType& job_
 inline bool is_alignment(const reconcilers::Plan& plan) {
   for (const reconcilers::Write& write : plan.writes) {
     const json& spec = object_at(write.body, {"spec"});
-    const bool of_workload = write.target.type->plural == kWorkloads.plural && write.verb == reconcilers::Verb::kPatch;
+    const bool of_workload = *write.target.type == kWorkloads && write.verb == reconcilers::Verb::kPatch;
     if (of_workload && (spec.contains("podSets") || spec.contains("priority"))) return true;
   }
   return false;
@@ -142,7 +142,7 @@ inline bool is_alignment(const reconcilers::Plan& plan) {
 // A Workload is deleted, and then loses its finalizer.
 inline bool is_removal(const reconcilers::Plan& plan) {
   return std::any_of(plan.writes.begin(), plan.writes.end(), [](const reconcilers::Write& write) {
-    return write.target.type->plural == kWorkloads.plural && write.verb == reconcilers::Verb::kDelete;
+    return *write.target.type == kWorkloads && write.verb == reconcilers::Verb::kDelete;
   });
 }
 

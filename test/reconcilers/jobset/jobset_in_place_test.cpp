@@ -277,7 +277,7 @@ TEST_CASE("in-place restart: a pod is news for its JobSet") {
   const InPlaceCluster cluster;
   std::vector<ObjectKey> keys;
   const TypedObject pod = read_object(kInPlacePods, cluster.get(kInPlacePods, "train-driver-0-0"));
-  CHECK(type_of(pod).plural == kInPlacePods.plural);
+  CHECK(type_of(pod) == kInPlacePods);
   jobset_reconciler.requests_for(cluster.state, pod, keys);
   CHECK(keys == std::vector<ObjectKey>{{&kJobSets, test::kNs, "train"}});
 }

@@ -122,9 +122,8 @@ TEST_CASE("jobset: no more than ten thousand Jobs of a JobSet run at a time") {
   jobset["spec"]["replicatedJobs"][1]["replicas"] = 10'300;
   JobSetCluster cluster(jobset);
   const auto creates = [](const Plan& plan) {
-    return std::count_if(plan.writes.begin(), plan.writes.end(), [](const Write& write) {
-      return write.verb == Verb::kCreate && write.target.type->plural == kJobs.plural;
-    });
+    return std::count_if(plan.writes.begin(), plan.writes.end(),
+                         [](const Write& write) { return write.verb == Verb::kCreate && *write.target.type == kJobs; });
   };
   int64_t made = 0;
   for (int rounds = 0; rounds < 130; ++rounds) {

@@ -57,7 +57,7 @@ void with_pods(const JobCluster& cluster, const json& input, Use use) {
 bool goes_on(const Plan& plan, bool single) {
   if (plan.writes.empty()) return false;
   return std::all_of(plan.writes.begin(), plan.writes.end(), [&](const Write& write) {
-    const bool of_pod = write.target.type->plural == kQueuedPods.plural;
+    const bool of_pod = *write.target.type == kQueuedPods;
     if (of_pod && write.verb == Verb::kPatchStatus) return true;
     // The Workload of a pod that is gone loses its finalizer at once.
     if (!of_pod && write.verb == Verb::kPatchStatus && write.body.dump().find("OwnerNotFound") != std::string::npos)
@@ -74,8 +74,7 @@ bool goes_on(const Plan& plan, bool single) {
 // The API server of the recordings gave a pod no time to end.
 void end_grace(JobCluster& cluster, const Plan& plan) {
   for (const Write& write : plan.writes) {
-    if (write.target.type->plural != kQueuedPods.plural || cluster.get(kQueuedPods, write.target.name).is_null())
-      continue;
+    if (*write.target.type != kQueuedPods || cluster.get(kQueuedPods, write.target.name).is_null()) continue;
     cluster.edit(kQueuedPods, write.target.name,
                  [](json& pod) { pod["metadata"].erase("deletionGracePeriodSeconds"); });
   }
@@ -86,7 +85,7 @@ void run_pod_pass(JobCluster& cluster, const ObjectKey& key) {
     const Plan plan = cluster.carried_out(key);
     end_grace(cluster, plan);
     // A Workload that is finished by the pass has no finalizer after it either.
-    if (!goes_on(plan, key.type->plural == kQueuedPods.plural)) return;
+    if (!goes_on(plan, *key.type == kQueuedPods)) return;
   }
   FAIL("a pass does not end");
 }

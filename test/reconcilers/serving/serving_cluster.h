@@ -3,8 +3,8 @@
 
 #include <doctest/doctest.h>
 
-#include "api/kinds/serving_types.h"
 #include "api/meta/constants.h"
+#include "kinds/serving_types.h"
 #include "reconcilers/pod/pod_workload.h"
 #include "reconcilers/serving/serving_set.h"
 #include "scheduler/eligibility.h"

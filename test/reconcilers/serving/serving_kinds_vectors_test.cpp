@@ -12,7 +12,7 @@
 //    as far as pods go.
 #include <doctest/doctest.h>
 
-#include "api/kinds/serving_types.h"
+#include "kinds/serving_types.h"
 #include "reconcilers/pod/pod_workload.h"
 #include "reconcilers/serving/serving_set.h"
 #include "scheduler/eligibility.h"
@@ -59,7 +59,7 @@ void check_never_started(const JobCluster& cluster, const json& input, json& rec
     const json pod = cluster.get(kQueuedPods, out["name"]);
     CHECK(waits(pod));
     const std::string update(string_at(input, {"object", "status", "updateRevision"}));
-    const bool replaced = !update.empty() && type_of_set(input).plural == kStatefulSets.plural;
+    const bool replaced = !update.empty() && type_of_set(input) == kStatefulSets;
     CHECK(pod["metadata"].contains("deletionTimestamp") == replaced);
     out["skip"] = true;
   }
@@ -67,7 +67,7 @@ void check_never_started(const JobCluster& cluster, const json& input, json& rec
 
 // Pods with the label and without a group, which the recorded reconciler leaves so.
 void check_told(const JobCluster& cluster, const json& input, json& recorded) {
-  if (type_of_set(input).plural != kLeaderWorkerSets.plural) return;
+  if (type_of_set(input) != kLeaderWorkerSets) return;
   for (json& out : recorded) {
     const json& pod = *named(array_at(input, {"pods"}), out["name"].get<std::string>(), {"metadata", "name"});
     const bool labelled = !string_at(pod, {"metadata", "labels", "kueue.x-k8s.io/managed"}).empty();

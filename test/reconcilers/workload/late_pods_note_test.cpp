@@ -17,9 +17,7 @@ std::string noted(FallbackCluster& cluster) {
   cluster.decisions.follow(cluster.now());
   Plan plan = cluster.reconcile(QueueCluster::workload_key());
   REQUIRE_FALSE(plan.writes.empty());
-  // The engine keeps what a write counts and sends the rest.
-  plan.writes[0].measurements.clear();
-  const bool evicts = evicts_late_pods(plan.writes[0]);
+  const bool evicts = plan.writes[0].for_late_pods;
   add_pod_reason(kNote, plan.writes[0]);
   const json once = plan.writes[0].body;
   add_pod_reason(kNote, plan.writes[0]);
@@ -49,7 +47,7 @@ TEST_CASE(
     cluster.pass(minutes(6));
     Plan plan = cluster.reconcile(QueueCluster::workload_key());
     REQUIRE(plan.writes.size() == 1);
-    CHECK(evicts_late_pods(plan.writes[0]));
+    CHECK(plan.writes[0].for_late_pods);
     add_pod_reason(note, plan.writes[0]);
     const json once = plan.writes[0].body;
     add_pod_reason(note, plan.writes[0]);
@@ -118,22 +116,23 @@ TEST_CASE(
 
 TEST_CASE("late pods note: it goes into the parentheses that are there, and into no other write") {
   const auto write = [](const std::string& type, const std::string& status, const std::string& reason,
-                        const std::string& message) {
+                        const std::string& message, bool for_late_pods = true) {
     return Write{
         .verb = Verb::kPatchStatus,
         .target = {&kWorkloads, "team-a", "wl"},
         .body = {{"status",
-                  {{"conditions", {{{"type", type}, {"status", status}, {"reason", reason}, {"message", message}}}}}}}};
+                  {{"conditions", {{{"type", type}, {"status", status}, {"reason", reason}, {"message", message}}}}}}},
+        .for_late_pods = for_late_pods};
   };
   Write evicts = write("Evicted", "True", "PodsReadyTimeout", "late a/b (0 of 1 pods are ready)");
   add_pod_reason("why", evicts);
   CHECK(evicts.body["status"]["conditions"][0]["message"] == "late a/b (0 of 1 pods are ready; why)");
+  // Later writes have the condition, too, and evict for nothing.
   for (Write other :
        {write("Evicted", "False", "PodsReadyTimeout", "m"), write("Evicted", "True", "Preempted", "m"),
-        write("Finished", "True", "PodsReadyTimeout", "m"), write("Evicted", "True", "FlavorFallback", "m"),
-        write("DeactivationTarget", "True", "FlavorsExhausted", "m")}) {
+        write("Finished", "True", "PodsReadyTimeout", "m"), write("Evicted", "True", "FlavorFallback", "m", false),
+        write("DeactivationTarget", "True", "FlavorsExhausted", "m", false)}) {
     const json before = other.body;
-    CHECK_FALSE(evicts_late_pods(other));
     add_pod_reason("why", other);
     CHECK(other.body == before);
   }

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/kinds/kind_description.h"
+#include "kinds/kind_description.h"
 #include "reconcilers/workload/workload.h"
 
 namespace workload_requests_test {

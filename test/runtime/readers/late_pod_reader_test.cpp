@@ -81,7 +81,8 @@ WorkloadPtr on_flavors(const std::string& name, Duration ago, bool is_admitted =
 }
 
 engine::Command eviction(const std::string& name) {
-  reconcilers::Write write{.verb = reconcilers::Verb::kPatchStatus, .target = {&kWorkloads, "team-a", name}};
+  reconcilers::Write write{
+      .verb = reconcilers::Verb::kPatchStatus, .target = {&kWorkloads, "team-a", name}, .for_late_pods = true};
   write.body = {{"status",
                  {{"conditions",
                    {{{"type", "Evicted"}, {"status", "True"}, {"reason", "PodsReadyTimeout"}, {"message", "late"}}}}}}};
@@ -295,7 +296,7 @@ TEST_CASE("late pod reader: it keeps the rules of a bounded number of ClusterQue
   CHECK(asked.lists == std::vector<std::string>{"known"});
 }
 
-TEST_CASE("late pod reader: the end of a flavor that evicts nobody lists no pods, and the next one does, once") {
+TEST_CASE("late pod reader: the end of a flavor that evicts no Workload lists no pods, and the next one does, once") {
   const StillClock clock;
   Asked asked;
   asked.evicts_from = 6;

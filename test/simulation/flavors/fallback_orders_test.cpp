@@ -29,7 +29,7 @@ class CheckedWorld : public FlavorWorld {
                                                               {"message", ""},
                                                               {"lastTransitionTime", "2026-01-01T00:00:00Z"}}})}}}}));
     api_server().on_change([this](const Change& change) {
-      if (change.type->plural != kWorkloads.plural || change.removed) return;
+      if (*change.type != kWorkloads || change.removed) return;
       const WorkloadPtr workload = read_workload(*change.after);
       if (!workload->has_quota_reserved() || workload->evicted() || workload->finished()) return;
       for (const AdmissionCheckState& check : workload->status.admission_checks) {

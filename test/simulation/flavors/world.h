@@ -109,7 +109,7 @@ class FlavorWorld : public World {
 
  private:
   void see(const Change& change) {
-    if (change.type->plural != kWorkloads.plural || change.removed) return;
+    if (*change.type != kWorkloads || change.removed) return;
     const WorkloadPtr after = read_workload(*change.after);
     const WorkloadPtr before = change.before == nullptr ? nullptr : read_workload(*change.before);
     if (!after->meta.controller) return;

@@ -76,7 +76,7 @@ struct Fixture {
   // A write of muster's, as the harness reports it.
   void write(reconcilers::Write wanted, const std::string& process = "replica 0", bool heard = true) {
     const ObjectPtr before = server.get(wanted.target);
-    if (wanted.verb == reconcilers::Verb::kPatch && wanted.target.type->plural == kConfigMaps.plural)
+    if (wanted.verb == reconcilers::Verb::kPatch && *wanted.target.type == kConfigMaps)
       wanted.body = reconcilers::with_version(read_meta(*before), std::move(wanted.body));
     const Answer answer = server.carry_out(wanted);
     REQUIRE_MESSAGE(answer.done(), answer.message);

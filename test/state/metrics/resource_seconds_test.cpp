@@ -9,7 +9,7 @@
 #include <random>
 #include <sstream>
 
-#include "api/typed_object.h"
+#include "kinds/typed_object.h"
 #include "test/support/soak.h"
 
 namespace resource_seconds_test {

@@ -4,9 +4,9 @@
 
 #include "api/job.h"
 #include "api/pod.h"
-#include "api/typed_object.h"
 #include "api/workload.h"
 #include "jobs/job_kind.h"
+#include "kinds/typed_object.h"
 #include "reconcilers/gang/group_scheduling_owner.h"
 
 namespace muster::world {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "api/kinds/described_job.h"
-#include "api/typed_object.h"
 #include "api/workload_conditions.h"
+#include "kinds/described_job.h"
+#include "kinds/typed_object.h"
 
 namespace muster::world {
 namespace {
@@ -18,7 +18,7 @@ int32_t count_of(const Workload* workload) {
 }  // namespace
 
 void BackoffInvariants::see(const Change& change) {
-  if (change.type->plural != kWorkloads.plural) return;
+  if (*change.type != kWorkloads) return;
   const WorkloadPtr after = read_workload(*change.after);
   if (change.removed || after->finished()) return void(backoffs_.erase(after->meta.uid));
   const WorkloadPtr before = change.before == nullptr ? nullptr : read_workload(*change.before);

@@ -3,8 +3,8 @@
 namespace muster::world {
 
 void FlavorInvariants::see(const Change& change) {
-  if (change.type->plural == kWorkloads.plural) return see_workload(change);
-  if (change.type->plural != kClusterQueues.plural) return;
+  if (*change.type == kWorkloads) return see_workload(change);
+  if (*change.type != kClusterQueues) return;
   ClusterQueuePtr queue = read_cluster_queue(*change.after);
   const auto known = queues_.find(queue->meta.name);
   if (known != queues_.end() && known->second->meta.generation == queue->meta.generation) return;

@@ -18,8 +18,8 @@ constexpr int kMostOwners = 10;
 std::string place_of(const ResourceType& type, const json& object) {
   const auto controller = controller_of(object);
   if (!controller) return "";
-  if (type.plural == kPods.plural) return read_queued_pod(object)->gated() ? "pods of " + controller->uid : "";
-  if (type.plural != kJobs.plural) return "";
+  if (type == kPods) return read_queued_pod(object)->gated() ? "pods of " + controller->uid : "";
+  if (type != kJobs) return "";
   return "Job " + std::string(string_at(object, {"metadata", "name"})) + " of " + controller->uid + " in attempt " +
          std::string(string_at(object, {"metadata", "labels", kRestartAttemptLabel}));
 }

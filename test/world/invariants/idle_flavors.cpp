@@ -3,15 +3,14 @@
 #include <algorithm>
 
 #include "api/pods/pod_requests.h"
-#include "api/typed_object.h"
+#include "kinds/typed_object.h"
 
 namespace muster::world {
 namespace {
 
 bool concerns(const ResourceType& type) {
-  return type.plural == kWorkloads.plural || type.plural == kClusterQueues.plural ||
-         type.plural == kLocalQueues.plural || type.plural == kResourceFlavors.plural ||
-         type.plural == kAdmissionChecks.plural;
+  return type == kWorkloads || type == kClusterQueues || type == kLocalQueues || type == kResourceFlavors ||
+         type == kAdmissionChecks;
 }
 
 // It does not wait for a time, a person or an end.
@@ -44,12 +43,12 @@ bool selects_nodes(const Workload& workload) {
 }  // namespace
 
 void IdleFlavors::see(const Change& change) {
-  if (change.type->plural == kClusterQueues.plural) {
+  if (*change.type == kClusterQueues) {
     ClusterQueuePtr queue = read_cluster_queue(*change.after);
     queues_.erase(queue->meta.name);
     if (!change.removed && queue->fallback) queues_.emplace(queue->meta.name, std::move(queue));
   }
-  if (change.type->plural == kWorkloads.plural) {
+  if (*change.type == kWorkloads) {
     WorkloadPtr workload = read_workload(*change.after);
     workloads_.erase(workload->meta.uid);
     if (!change.removed && !workload->finished()) workloads_.emplace(workload->meta.uid, std::move(workload));

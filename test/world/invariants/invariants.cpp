@@ -90,8 +90,8 @@ void Invariants::violated(std::string what) {
 }
 
 void Invariants::see(const Change& change) {
-  if (change.type->plural == kPods.plural) see_pod(change);
-  if (change.type->plural == kJobs.plural) see_job(change);
+  if (*change.type == kPods) see_pod(change);
+  if (*change.type == kJobs) see_job(change);
   quota_.see(change);
   flavors_.see(change);
   idle_flavors_.see(change);
@@ -225,8 +225,7 @@ void Invariants::see_write(const std::string& process, const reconcilers::Write&
   if (is_change && last.process == process && last.text == text && last.heard && last.version == was)
     violated(process + " wrote the same to " + to_text(write.target) + " again: " + to_text(write.body));
   last = {process, text, heard, answer.object == nullptr ? 0 : read_meta(*answer.object).resource_version};
-  if (write.target.type->plural == kConfigMaps.plural && answer.object != nullptr &&
-      write.verb != reconcilers::Verb::kDelete)
+  if (*write.target.type == kConfigMaps && answer.object != nullptr && write.verb != reconcilers::Verb::kDelete)
     see_verdicts(*answer.object, before);
 }
 

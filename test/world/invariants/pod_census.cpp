@@ -24,7 +24,7 @@ PodCensus::PodCensus(ApiServer& server) {
 }
 
 void PodCensus::see(const Change& change) {
-  if (change.type->plural != kPods.plural) return;
+  if (*change.type != kPods) return;
   const json& pod = *change.after;
   const ObjectKey key = key_of(kPods, pod);
   const std::string name = path_of(key.ns, key.name);

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "api/texts/workload_texts.h"
-#include "api/typed_object.h"
+#include "kinds/typed_object.h"
 
 namespace muster::world {
 namespace {
@@ -14,7 +14,7 @@ constexpr Duration kWay = std::chrono::seconds(1);
 }  // namespace
 
 void PreemptionInvariants::see(const Change& change) {
-  if (change.type->plural != kWorkloads.plural || change.before == nullptr) return;
+  if (*change.type != kWorkloads || change.before == nullptr) return;
   const WorkloadPtr before = read_workload(*change.before), victim = read_workload(*change.after);
   if (change.removed) return void(admitted_.erase(victim->meta.uid));
   if (victim->admitted() && !before->admitted())

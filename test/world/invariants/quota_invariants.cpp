@@ -7,8 +7,8 @@
 #include "api/meta/constants.h"
 #include "api/meta/time.h"
 #include "api/pods/queued_pod.h"
-#include "api/typed_object.h"
 #include "jobs/job_kind.h"
+#include "kinds/typed_object.h"
 
 namespace muster::world {
 namespace {
@@ -51,12 +51,12 @@ QuotaInvariants::QuotaInvariants(const ApiServer& server, const Timeline& timeli
     : server_(server), timeline_(timeline), violated_(std::move(violated)) {}
 
 void QuotaInvariants::see(const Change& change) {
-  if (change.type->plural == kWorkloads.plural) see_workload(change);
-  if (change.type->plural == kClusterQueues.plural || change.type->plural == kCohorts.plural) see_node(change);
+  if (*change.type == kWorkloads) see_workload(change);
+  if (*change.type == kClusterQueues || *change.type == kCohorts) see_node(change);
 }
 
 void QuotaInvariants::see_node(const Change& change) {
-  const bool is_queue = change.type->plural == kClusterQueues.plural;
+  const bool is_queue = *change.type == kClusterQueues;
   Node now;
   std::string name;
   if (is_queue) {

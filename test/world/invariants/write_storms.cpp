@@ -18,7 +18,7 @@ constexpr size_t kMostRemembered = 10'000;
 bool is_queue_kind(const ResourceType& type) {
   for (const ResourceType* kind : {&kClusterQueues, &kLocalQueues, &kCohorts, &kResourceFlavors, &kAdmissionChecks,
                                    &kWorkloadPriorityClasses, &kNamespaces}) {
-    if (kind->plural == type.plural) return true;
+    if (*kind == type) return true;
   }
   return false;
 }
