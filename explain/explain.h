@@ -1,5 +1,5 @@
 // Why an object does not run, or what else it does: the answer of `muster explain`, found in
-// what the engine knows. Pure, and a few milliseconds even where 50,000 Workloads wait.
+// what the engine knows. Pure, and some 20 ms where 50,000 Workloads wait, most of it for their order.
 //
 // One reason is reported, the first obstacle on the path of a job: it is not
 // queued, has no Workload, is inactive, stops, backs off, its queue is missing or stopped, it

@@ -151,8 +151,9 @@ nlohmann::json parts_of(const ExplainReply& explained, const std::set<std::strin
 }
 
 nlohmann::json history_json(const ExplainReply& explained) {
-  nlohmann::json parts = parts_of(explained, {});
-  parts["moments"] = to_json(explained)["timeline"];
+  nlohmann::json parts = parts_of(explained, {"timeline"});
+  parts["moments"] = std::move(parts["timeline"]);
+  parts.erase("timeline");
   return parts;
 }
 

@@ -13,6 +13,7 @@
 #include "forecast/starts/arrival_rates.h"
 #include "forecast/starts/start_scene.h"
 #include "scheduler/scheduler.h"
+#include "state/quota_demand.h"
 #include "state/scheduler_driver.h"
 
 namespace muster::starts {
