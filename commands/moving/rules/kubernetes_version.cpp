@@ -1,9 +1,17 @@
 #include "commands/moving/rules/kubernetes_version.h"
 
 #include <string>
+#include <string_view>
 
 namespace muster::commands {
 namespace {
+
+// A part of muster that needs a newer Kubernetes than kOldestMinor.
+struct VersionedFeature {
+  int minor;                 // from which on it is there
+  std::string_view feature;  // "The policy lean-workloads"
+  std::string_view without;  // what an older Kubernetes means: a sentence without its full stop
+};
 
 constexpr VersionedFeature kFeatures[] = {
     {36, "The policy lean-workloads", "Workloads keep their managedFields, and each of their writes costs more"},
@@ -15,10 +23,6 @@ std::string name_of(int minor) {
 }
 
 }  // namespace
-
-std::span<const VersionedFeature> versioned_features() {
-  return kFeatures;
-}
 
 void judge_kubernetes(std::optional<int> minor, bool with_features, std::vector<Finding>& findings) {
   if (!minor) return;

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <optional>
-#include <span>
-#include <string_view>
 #include <vector>
 
 #include "commands/moving/rules/finding.h"
@@ -13,14 +11,6 @@ namespace muster::commands {
 
 // Of Kubernetes 1.x: older ones are refused by the chart, by preflight and by doctor.
 inline constexpr int kOldestMinor = 31;
-
-// A part of muster that needs a newer Kubernetes than kOldestMinor.
-struct VersionedFeature {
-  int minor;                 // from which on it is there
-  std::string_view feature;  // "The policy lean-workloads"
-  std::string_view without;  // what an older Kubernetes means: a sentence without its full stop
-};
-std::span<const VersionedFeature> versioned_features();
 
 // Adds a Blocker for a Kubernetes that is too old, else a Note for each feature that it lacks. nullopt: the version is
 // not known, and nothing is added.

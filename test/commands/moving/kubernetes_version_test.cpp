@@ -3,9 +3,12 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <regex>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "test/support/files.h"
 
@@ -18,6 +21,15 @@ namespace fs = std::filesystem;
 namespace {
 
 const fs::path kRoot = MUSTER_SOURCE_DIR;
+
+// "The policy lean-workloads needs Kubernetes 1.36: Workloads keep ...", of a Kubernetes 1.<minor>.
+std::vector<std::string> notes_of(int minor) {
+  std::vector<Finding> findings;
+  judge_kubernetes(minor, true, findings);
+  std::vector<std::string> notes;
+  for (const Finding& finding : findings) notes.push_back(finding.problem);
+  return notes;
+}
 
 // The version in the go.mod of a control plane, as "1.36.3".
 std::string version_in(const fs::path& module) {
@@ -36,11 +48,23 @@ std::string one(int minor) {
 TEST_CASE("kubernetes versions: the page has the oldest version and every feature with its sentence") {
   const std::string page = test::read_file(kRoot / "docs/kubernetes-versions.md");
   CHECK(page.find("| Supported | " + one(kOldestMinor) + " and later |") != std::string::npos);
-  std::string rows;
-  for (const VersionedFeature& feature : versioned_features())
-    rows += "| " + one(feature.minor) + " | " + std::string(feature.feature) + " | " + std::string(feature.without) +
-            " |\n";
-  CHECK(page.find("| From | Part | Before |\n|---|---|---|\n" + rows + "\n") != std::string::npos);
+  const std::string head = "| From | Part | Before |\n|---|---|---|\n";
+  const size_t table = page.find(head);
+  REQUIRE(table != std::string::npos);
+  const size_t first = table + head.size();
+  const std::string rows = page.substr(first, page.find("\n\n", first) - first);
+  std::vector<std::string> notes;
+  const std::regex row(R"(\| 1\.(\d+) \| (.*) \| (.*) \|)");
+  for (std::sregex_iterator it(rows.begin(), rows.end(), row), end; it != end; ++it) {
+    const int minor = std::stoi((*it)[1]);
+    notes.push_back((*it)[2].str() + " needs Kubernetes " + one(minor) + ": " + (*it)[3].str());
+    INFO(notes.back());
+    const auto older = notes_of(minor - 1), newer = notes_of(minor);
+    CHECK(std::find(older.begin(), older.end(), notes.back()) != older.end());
+    CHECK(std::find(newer.begin(), newer.end(), notes.back()) == newer.end());
+  }
+  CHECK(notes == notes_of(kOldestMinor));
+  CHECK_FALSE(notes.empty());
   CHECK(test::read_file(kRoot / "manifests/charts/muster/Chart.yaml")
             .find("kubeVersion: \">=" + one(kOldestMinor) + ".0-0\"") != std::string::npos);
 }
