@@ -34,7 +34,7 @@ Engine::Engine(EngineSettings settings, std::span<const reconcilers::Reconciler*
       state_(settings_.queues),
       scheduler_feed_(state_, settings_.queues),
       webhooks_(std::move(settings.webhooks), settings.keep_webhook_configurations, settings.webhook_write_interval),
-      resource_seconds_(settings_.queues.rules.enabled("ReclaimablePods")),
+      resource_seconds_(settings_.queues.rules.enabled(Gate::kReclaimablePods)),
       catch_up_(watched_types()),
       seen_writes_(expectations_, work_queue_),
       ended_series_(state_, settings_.queues, measurements_),

@@ -28,7 +28,7 @@ std::string not_found(const JobKind& kind, std::string_view name) {
 bool is_unchecked_update(const Review& review, const JobKind& kind) {
   if (review.request.operation != Operation::kUpdate || !kind.has_gated_updates()) return false;
   if (is_queued_by_itself(review, review.request.object)) return false;
-  return !review.settings.enabled("ValidateRayAndSparkJobUpdates") ||
+  return !review.settings.enabled(Gate::kValidateRayAndSparkJobUpdates) ||
          !is_queued_by_itself(review, review.request.old_object);
 }
 
@@ -67,7 +67,7 @@ std::string_view queue_name_of(const json& object) {
 }
 
 bool is_elastic(const RuleSettings& settings, const json& object) {
-  return annotation(object, kElasticJobAnnotation) == "true" && settings.enabled("ElasticJobsViaWorkloadSlices");
+  return annotation(object, kElasticJobAnnotation) == "true" && settings.enabled(Gate::kElasticJobsViaWorkloadSlices);
 }
 
 Result<bool, Undecided> in_managed_namespace(const Review& review) {

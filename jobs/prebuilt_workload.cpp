@@ -17,7 +17,7 @@ PrebuiltWorkloadName found_in(std::string_view map, std::string_view name) {
 
 std::optional<PrebuiltWorkloadName> choose(const RuleSettings& settings, std::string_view annotated,
                                            std::optional<std::string_view> labelled) {
-  const bool annotation_first = settings.enabled("WorkloadIdentifierAnnotations");
+  const bool annotation_first = settings.enabled(Gate::kWorkloadIdentifierAnnotations);
   const bool label_wins = !annotation_first && !labelled.value_or("").empty();
   const bool annotation_counts = annotation_first ? !annotated.empty() : annotated.size() > kMaxLabelValue;
   if (annotation_counts && !label_wins) return found_in("annotations", annotated);

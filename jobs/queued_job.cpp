@@ -26,7 +26,7 @@ std::optional<int32_t> QueuedJob::maximum_execution_seconds() const {
 }
 
 bool QueuedJob::elastic(const RuleSettings& settings) const {
-  return meta().annotation(kElasticJobAnnotation) == "true" && settings.enabled("ElasticJobsViaWorkloadSlices");
+  return meta().annotation(kElasticJobAnnotation) == "true" && settings.enabled(Gate::kElasticJobsViaWorkloadSlices);
 }
 
 }  // namespace muster::jobs

@@ -109,7 +109,7 @@ class Examination {
 
   void check_layers(const RuleSettings& settings) {
     const FieldPath field = path(kSliceLayers);
-    if (!settings.enabled("TASMultiLayerTopology")) {
+    if (!settings.enabled(Gate::kTASMultiLayerTopology)) {
       return add(forbidden(field, "the TASMultiLayerTopology feature gate must be enabled to use this annotation"));
     }
     if (slice_level_) add(forbidden(field, not_with(kSliceRequiredTopology)));

@@ -33,7 +33,7 @@ std::string readable_part(const WorkloadOwner& owner) {
 }  // namespace
 
 size_t max_workload_name(const RuleSettings& settings) {
-  return settings.enabled("ShortWorkloadNames") ? 63 : 253;
+  return settings.enabled(Gate::kShortWorkloadNames) ? 63 : 253;
 }
 
 std::string workload_name(const WorkloadOwner& owner, std::string_view extra, size_t max_length) {

@@ -141,9 +141,9 @@ std::vector<PodSet> QueuedJob::pod_sets(const RuleSettings& settings) const {
   std::vector<PodSet> pod_sets = pod_set_shapes(settings);
   for (size_t i = 0; i < pod_sets.size(); ++i) {
     PodSet& pod_set = pod_sets[i];
-    if (settings.enabled("TopologyAwareScheduling")) {
+    if (settings.enabled(Gate::kTopologyAwareScheduling)) {
       const json request = topology_request(kind_->topology_labels(*job_, i), pod_set.pod_template,
-                                            settings.enabled("TASMultiLayerTopology"));
+                                            settings.enabled(Gate::kTASMultiLayerTopology));
       if (!request.empty()) pod_set.topology_request_text = muster::to_text(request);
       pod_set.asks_for_topology = asks_for_topology(request);
     }

@@ -19,7 +19,7 @@ Result<bool, jobs::Undecided> in_some_queue(const Review& review, const nlohmann
 
 std::optional<MutationError> mutate_one(const Review& review, nlohmann::json& object) {
   if (!jobs::gets_defaults(review) || !label(object, kPriorityClassLabel).value_or("").empty()) return std::nullopt;
-  if (!review.settings.enabled("WorkloadPriorityClassDefaulting")) return std::nullopt;
+  if (!review.settings.enabled(Gate::kWorkloadPriorityClassDefaulting)) return std::nullopt;
   if (!review.view.has_workload_priority_class(kDefaultPriorityClassName)) return std::nullopt;
   if (jobs::has_enabled_controller(review.settings, object) || annotation(object, kSuspendingParent))
     return std::nullopt;

@@ -15,7 +15,7 @@ using nlohmann::json;
 
 std::optional<MutationError> mutate_one(const Review& review, json& object) {
   const jobs::JobKind* kind = jobs::enabled_kind(review);
-  if (!review.settings.enabled("TopologyAwareScheduling")) return std::nullopt;
+  if (!review.settings.enabled(Gate::kTopologyAwareScheduling)) return std::nullopt;
   if (kind == nullptr || !bool_at(object, {"spec", "runLauncherAsWorker"})) return std::nullopt;
   std::vector<jobs::PodTemplateRef> templates = kind->pod_templates(object);
   const auto find = [&](std::string_view name) {

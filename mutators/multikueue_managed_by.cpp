@@ -20,7 +20,7 @@ bool may_set(const jobs::JobKind& kind, const json& object) {
 
 std::optional<MutationError> mutate_one(const Review& review, json& object) {
   const jobs::JobKind* kind = jobs::enabled_kind(review);
-  if (!kind || !review.settings.enabled("MultiKueue") || !may_set(*kind, object)) return std::nullopt;
+  if (!kind || !review.settings.enabled(Gate::kMultiKueue) || !may_set(*kind, object)) return std::nullopt;
   if (!review.view.uses_multikueue(jobs::namespace_of(review.request), jobs::queue_name_of(object)))
     return std::nullopt;
   kind->managed_by_path().set(object, kMultiKueueControllerName);

@@ -10,7 +10,7 @@ namespace {
 using nlohmann::json;
 
 std::optional<MutationError> mutate_one(const Review& review, json& object) {
-  if (review.settings.enabled("PartialAdmission")) return std::nullopt;
+  if (review.settings.enabled(Gate::kPartialAdmission)) return std::nullopt;
   json* pod_sets = jobs::existing_array(object, {"spec", "podSets"});
   for (size_t i = 0; pod_sets != nullptr && i < pod_sets->size(); ++i) {
     if ((*pod_sets)[i].is_object()) (*pod_sets)[i].erase("minCount");

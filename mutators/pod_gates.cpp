@@ -53,7 +53,7 @@ std::optional<MutationError> mutate_one(const Review& review, json& pod) {
   // muster watches pods by this label. Kueue gives it later to pods that have a parent.
   if (!label(pod, kManagedLabel)) jobs::set_label(pod, kManagedLabel, kManagedLabelValue);
   add_gate(pod, kAdmissionGate);
-  if (review.settings.enabled("TopologyAwareScheduling")) {
+  if (review.settings.enabled(Gate::kTopologyAwareScheduling)) {
     add_gate(pod, kTopologyGate);
     copy_index(pod);
   }

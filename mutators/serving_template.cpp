@@ -44,7 +44,7 @@ void edit_template(const Review& review, const jobs::JobKind& kind, const json& 
   set_annotation(pod_template, kPodGroupServing, "true");
   const bool counts_after_leader = ref.name == "worker" && has_leader(object) &&
                                    !annotation(pod_template, jobs::kPodSetGroupName) &&
-                                   review.settings.enabled("TopologyAwareScheduling");
+                                   review.settings.enabled(Gate::kTopologyAwareScheduling);
   if (counts_after_leader) set_annotation(pod_template, jobs::kPodIndexOffset, "1");
 }
 

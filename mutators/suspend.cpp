@@ -12,7 +12,7 @@ namespace {
 // The owners of an object that is being deleted can already be deleted.
 bool skips_deleted(const Review& review, const nlohmann::json& object) {
   return !string_at(object, {"metadata", "deletionTimestamp"}).empty() &&
-         review.settings.enabled("SkipAncestorCheckForDeletedWorkloads");
+         review.settings.enabled(Gate::kSkipAncestorCheckForDeletedWorkloads);
 }
 
 std::optional<MutationError> mutate_one(const Review& review, nlohmann::json& object) {

@@ -33,7 +33,7 @@ std::optional<NamespacedName> described_parent(const ObjectMeta& meta) {
 }  // namespace
 
 ClusterState::ClusterState(const QueueSettings& queues)
-    : queues_(queues), queue_counts_(queues.rules.enabled("ReclaimablePods")) {}
+    : queues_(queues), queue_counts_(queues.rules.enabled(Gate::kReclaimablePods)) {}
 
 bool ClusterState::taken(const ObjectKey& key, MonotonicTime now) const {
   return taken_.holds(key, now);

@@ -18,7 +18,7 @@ struct Demand {
 };
 
 bool claims_devices(const Workload& workload, const QueueSettings& settings) {
-  return settings.rules.enabled("KueueDRARejectWorkloadsWhenDRADisabled") &&
+  return settings.rules.enabled(Gate::kKueueDRARejectWorkloadsWhenDRADisabled) &&
          std::any_of(workload.pod_sets.begin(), workload.pod_sets.end(),
                      [](const PodSet& pod_set) { return pod_set.pod_template.spec->resource_claims; });
 }

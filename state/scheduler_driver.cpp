@@ -39,8 +39,8 @@ constexpr Duration kBetweenMessages = std::chrono::seconds(30);
 scheduler::SchedulerSettings scheduler_settings_of(const QueueSettings& settings) {
   scheduler::SchedulerSettings made{.fair_sharing = settings.fair_sharing,
                                     .ignore_undeclared_resources = settings.ignore_undeclared_resources,
-                                    .topology_requests = settings.rules.enabled("TopologyAwareScheduling"),
-                                    .reclaims = settings.rules.enabled("ReclaimablePods")};
+                                    .topology_requests = settings.rules.enabled(Gate::kTopologyAwareScheduling),
+                                    .reclaims = settings.rules.enabled(Gate::kReclaimablePods)};
   if (settings.wait_for_pods_ready) {
     made.order_by_eviction =
         settings.wait_for_pods_ready->requeuing.timestamp == RequeuingStrategy::Timestamp::kEviction;

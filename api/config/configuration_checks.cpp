@@ -15,8 +15,8 @@ FieldErrors apply_feature_gates(Configuration& configuration, std::string_view f
 }
 
 bool visibility_on_demand_enabled(const Configuration& configuration) {
-  const FeatureGateMap gates = resolve_feature_gates(configuration.feature_gates.value_or(FeatureGateMap{}));
-  return gate_enabled(gates, "VisibilityOnDemand");
+  const FeatureGates gates = resolve_feature_gates(configuration.feature_gates.value_or(FeatureGateMap{}));
+  return gates.enabled(Gate::kVisibilityOnDemand);
 }
 
 FieldErrors check_visibility(const LoadedConfiguration& configuration, std::vector<std::string>& warnings) {

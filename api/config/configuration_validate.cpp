@@ -100,11 +100,11 @@ void validate_wait_for_pods_ready(const json& configuration, FieldErrors& errors
 }
 
 // Also where waiting is off.
-void validate_unscheduled_timeout(const json& configuration, const FeatureGateMap& gates, FieldErrors& errors) {
+void validate_unscheduled_timeout(const json& configuration, const FeatureGates& gates, FieldErrors& errors) {
   const json* set = find_path(configuration, {"waitForPodsReady", "unscheduledTimeout"});
   if (set == nullptr) return;
   constexpr const char* kPath = "waitForPodsReady.unscheduledTimeout";
-  if (!gate_enabled(gates, "WaitForPodsReadyUnscheduledTimeout"))
+  if (!gates.enabled(Gate::kWaitForPodsReadyUnscheduledTimeout))
     errors.push_back(
         invalid_setting(kPath, *set, "requires the feature gate WaitForPodsReadyUnscheduledTimeout to be enabled"));
   const json& wait = configuration.at("waitForPodsReady");
@@ -116,13 +116,13 @@ void validate_unscheduled_timeout(const json& configuration, const FeatureGateMa
 }
 
 bool wait_for_pods_ready_enabled(const Configuration& configuration) {
-  const FeatureGateMap gates = resolve_feature_gates(configuration.feature_gates.value_or(FeatureGateMap{}));
-  return configuration.effective.contains("waitForPodsReady") && !gate_enabled(gates, "DisableWaitForPodsReady");
+  const FeatureGates gates = resolve_feature_gates(configuration.feature_gates.value_or(FeatureGateMap{}));
+  return configuration.effective.contains("waitForPodsReady") && !gates.enabled(Gate::kDisableWaitForPodsReady);
 }
 
 FieldErrors validate_configuration(const Configuration& configuration) {
   const json& effective = configuration.effective;
-  const FeatureGateMap gates = resolve_feature_gates(configuration.feature_gates.value_or(FeatureGateMap{}));
+  const FeatureGates gates = resolve_feature_gates(configuration.feature_gates.value_or(FeatureGateMap{}));
   FieldErrors errors;
   if (wait_for_pods_ready_enabled(configuration)) validate_wait_for_pods_ready(effective, errors);
   validate_unscheduled_timeout(effective, gates, errors);

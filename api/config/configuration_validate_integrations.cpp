@@ -121,8 +121,8 @@ void validate_managed_namespaces(const json& configuration, FieldErrors& errors)
   }
 }
 
-void validate_local_queue_metrics(const json& configuration, const FeatureGateMap& gates, FieldErrors& errors) {
-  if (!gate_enabled(gates, "LocalQueueMetrics") || !bool_at(configuration, {"metrics", "localQueueMetrics", "enable"}))
+void validate_local_queue_metrics(const json& configuration, const FeatureGates& gates, FieldErrors& errors) {
+  if (!gates.enabled(Gate::kLocalQueueMetrics) || !bool_at(configuration, {"metrics", "localQueueMetrics", "enable"}))
     return;
   const json* selector = find_path(configuration, {"metrics", "localQueueMetrics", "localQueueSelector"});
   if (selector != nullptr)

@@ -14,12 +14,12 @@ namespace {
 using nlohmann::json;
 
 // The number of pods, which quota counts under this name.
-void refuse_pods(const FieldPath& path, std::string_view resource, const FeatureGateMap& gates, FieldErrors& errors) {
-  if (resource == "pods" && gate_enabled(gates, "ReservedResourceNameValidation"))
+void refuse_pods(const FieldPath& path, std::string_view resource, const FeatureGates& gates, FieldErrors& errors) {
+  if (resource == "pods" && gates.enabled(Gate::kReservedResourceNameValidation))
     errors.push_back(invalid(path, resource, "the key is reserved for internal kueue use: it is the number of pods"));
 }
 
-void validate_transformations(const json& resources, const FeatureGateMap& gates, FieldErrors& errors) {
+void validate_transformations(const json& resources, const FeatureGates& gates, FieldErrors& errors) {
   const FieldPath path = FieldPath("resources").child("transformations");
   std::set<std::string> inputs;
   const json& transformations = array_at(resources, {"transformations"});
@@ -39,9 +39,9 @@ void validate_transformations(const json& resources, const FeatureGateMap& gates
   }
 }
 
-void validate_quota_check(const json& resources, const FeatureGateMap& gates, FieldErrors& errors) {
+void validate_quota_check(const json& resources, const FeatureGates& gates, FieldErrors& errors) {
   const auto strategy = resources.find("quotaCheckStrategy");
-  if (strategy == resources.end() || !gate_enabled(gates, "QuotaCheckStrategy")) return;
+  if (strategy == resources.end() || !gates.enabled(Gate::kQuotaCheckStrategy)) return;
   const std::string field = "resources.quotaCheckStrategy";
   if (*strategy == "IgnoreUndeclared" && !array_at(resources, {"excludeResourcePrefixes"}).empty()) {
     errors.push_back(invalid(field, *strategy,
@@ -109,13 +109,13 @@ void check_source(const json& source, const char* type, const FieldPath& path, F
   }
 }
 
-void check_sources(const json& sources, const FieldPath& path, const FeatureGateMap& gates, FieldErrors& errors) {
+void check_sources(const json& sources, const FieldPath& path, const FeatureGates& gates, FieldErrors& errors) {
   struct SourceType {
     const char* name;
-    const char* gate;
+    Gate gate;
   };
-  constexpr SourceType kTypes[] = {{"counter", "KueueDRAIntegrationPartitionableDevices"},
-                                   {"capacity", "KueueDRAIntegrationConsumableCapacity"}};
+  constexpr SourceType kTypes[] = {{"counter", Gate::kKueueDRAIntegrationPartitionableDevices},
+                                   {"capacity", Gate::kKueueDRAIntegrationConsumableCapacity}};
   bool has[2] = {false, false};
   for (size_t i = 0; i < sources.size(); ++i) {
     const FieldPath at = path.index(i);
@@ -128,11 +128,12 @@ void check_sources(const json& sources, const FieldPath& path, const FeatureGate
       if (source == sources[i].end()) continue;
       has[t] = true;
       const FieldPath source_path = at.child(kTypes[t].name);
-      if (gate_enabled(gates, kTypes[t].gate)) {
+      if (gates.enabled(kTypes[t].gate)) {
         check_source(*source, kTypes[t].name, source_path, errors);
       } else {
-        errors.push_back(invalid(
-            source_path, true, std::string(kTypes[t].name) + " sources require " + kTypes[t].gate + " to be enabled"));
+        const std::string gate(feature_gate(kTypes[t].gate).name);
+        errors.push_back(
+            invalid(source_path, true, std::string(kTypes[t].name) + " sources require " + gate + " to be enabled"));
       }
     }
   }
@@ -141,7 +142,7 @@ void check_sources(const json& sources, const FieldPath& path, const FeatureGate
   }
 }
 
-void check_mapping(const json& mapping, const FieldPath& path, const FeatureGateMap& gates, DeviceClasses& classes,
+void check_mapping(const json& mapping, const FieldPath& path, const FeatureGates& gates, DeviceClasses& classes,
                    FieldErrors& errors) {
   constexpr size_t kMostClasses = 8;
   const auto& name = mapping.at("name").get_ref<const std::string&>();
@@ -164,7 +165,7 @@ void check_mapping(const json& mapping, const FieldPath& path, const FeatureGate
   }
 }
 
-void validate_device_classes(const json& resources, const FeatureGateMap& gates, FieldErrors& errors) {
+void validate_device_classes(const json& resources, const FeatureGates& gates, FieldErrors& errors) {
   constexpr size_t kMost = 16;
   const FieldPath path = FieldPath("resources").child("deviceClassMappings");
   const json& mappings = array_at(resources, {"deviceClassMappings"});
@@ -182,7 +183,7 @@ void validate_device_classes(const json& resources, const FeatureGateMap& gates,
 
 }  // namespace
 
-void validate_resources(const json& configuration, const FeatureGateMap& gates, FieldErrors& errors) {
+void validate_resources(const json& configuration, const FeatureGates& gates, FieldErrors& errors) {
   const json* resources = find_path(configuration, {"resources"});
   if (resources == nullptr) return;
   validate_transformations(*resources, gates, errors);

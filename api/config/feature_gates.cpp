@@ -12,10 +12,19 @@ namespace muster {
 
 namespace {
 
+using enum Gate;
+using enum GateStage;
+using enum GateUse;
+
+constexpr FeatureGate kGates[] = {
+#define GATE(name, ...) {k##name, #name, __VA_ARGS__},
+#include "api/config/feature_gate_table.inc"
+#undef GATE
+};
+
 constexpr std::string_view kAllAlpha = "AllAlpha";
 constexpr std::string_view kAllBeta = "AllBeta";
 constexpr std::string_view kField = "featureGates";
-constexpr std::string_view kUnscheduledTimeoutGate = "WaitForPodsReadyUnscheduledTimeout";
 // Of workload-aware scheduling (JobSet KEP-969), which needs kinds of Kubernetes 1.37: they can be off only.
 constexpr std::string_view kJobSetSchedulingGate = "JobSetWorkloadAwareSchedulingAPI";
 constexpr std::string_view kJobSetGangOfGangsGate = "JobSetGangOfGangs";
@@ -57,39 +66,48 @@ FeatureGateMap with_present_names(const FeatureGateMap& named) {
   FeatureGateMap gates = named;
   for (const auto& [name, enabled] : named) {
     const FeatureGate* gate = find_feature_gate(name);
-    if (gate == nullptr || gate->past.renamed.empty()) continue;
+    if (gate == nullptr || !gate->past.renamed) continue;
     gates.erase(name);
-    gates.emplace(gate->past.renamed, enabled);
+    gates.emplace(feature_gate(*gate->past.renamed).name, enabled);
   }
   return gates;
 }
 
-bool has_what_it_needs(const FeatureGate& gate, const FeatureGateMap& resolved) {
-  return std::all_of(gate.needs.begin(), gate.needs.end(),
-                     [&](std::string_view needed) { return needed.empty() || gate_enabled(resolved, needed); });
+// What the names say of a gate: its name comes before the group of its stage.
+std::optional<bool> named_value(const FeatureGate& gate, const FeatureGateMap& named) {
+  auto found = named.find(gate.name);
+  if (found == named.end() && gate.stage == kAlpha) found = named.find(kAllAlpha);
+  if (found == named.end() && gate.stage == kBeta) found = named.find(kAllBeta);
+  return found != named.end() ? std::optional(found->second) : std::nullopt;
 }
 
-FieldErrors missing_dependencies(const FeatureGateMap& named, const FeatureGateMap& resolved) {
+bool has_what_it_needs(const FeatureGate& gate, const FeatureGates& resolved) {
+  return std::all_of(gate.needs.begin(), gate.needs.end(),
+                     [&](std::optional<Gate> needed) { return !needed || resolved.enabled(*needed); });
+}
+
+FieldErrors missing_dependencies(const FeatureGateMap& named, const FeatureGates& resolved) {
   const std::string field(kField);
   FieldErrors errors;
   // The one check of a default that every release since 0.15 has made.
-  if (gate_enabled(resolved, "TASProfileMixed") && !gate_enabled(resolved, "TopologyAwareScheduling")) {
+  if (resolved.enabled(kTASProfileMixed) && !resolved.enabled(kTopologyAwareScheduling)) {
     errors.push_back(invalid(field, 1, "cannot use a TAS profile with TAS disabled"));
   }
   for (const auto& [name, enabled] : with_present_names(named)) {
     const FeatureGate* gate = find_feature_gate(name);
     if (gate == nullptr || !enabled) continue;
-    for (const std::string_view needed : gate->needs) {
-      if (needed.empty() || gate_enabled(resolved, needed)) continue;
-      errors.push_back(invalid(field, name, name + " requires " + std::string(needed) + " to be enabled"));
+    for (const std::optional<Gate> needed : gate->needs) {
+      if (!needed || resolved.enabled(*needed)) continue;
+      const std::string needed_name(feature_gate(*needed).name);
+      errors.push_back(invalid(field, name, name + " requires " + needed_name + " to be enabled"));
     }
   }
-  const auto is_set = [&](std::string_view name) {
-    const auto found = named.find(name);
+  const auto is_set = [&](Gate gate) {
+    const auto found = named.find(feature_gate(gate).name);
     return found != named.end() && found->second;
   };
-  if (is_set(kUnscheduledTimeoutGate) && is_set("DisableWaitForPodsReady")) {
-    const std::string gate(kUnscheduledTimeoutGate);
+  if (is_set(kWaitForPodsReadyUnscheduledTimeout) && is_set(kDisableWaitForPodsReady)) {
+    const std::string gate(feature_gate(kWaitForPodsReadyUnscheduledTimeout).name);
     errors.push_back(invalid(field, gate, gate + " cannot be enabled together with DisableWaitForPodsReady"));
   }
   return errors;
@@ -97,19 +115,32 @@ FieldErrors missing_dependencies(const FeatureGateMap& named, const FeatureGateM
 
 // A gate that the file does not name follows the gates that it needs: the release that the file is written for possibly
 // did not know it.
-void follow_needed_gates(FeatureGateMap& resolved, const FeatureGateMap& named) {
+void follow_needed_gates(FeatureGates& resolved, const FeatureGateMap& named) {
   for (bool changed = true; changed;) {
     changed = false;
     for (const FeatureGate& gate : known_feature_gates()) {
-      if (named.contains(gate.name) || !gate_enabled(resolved, gate.name)) continue;
+      if (named.contains(gate.name) || !resolved.enabled(gate.gate)) continue;
       if (has_what_it_needs(gate, resolved)) continue;
-      resolved.insert_or_assign(std::string(gate.name), false);
+      resolved.set(gate.gate, false);
       changed = true;
     }
   }
 }
 
 }  // namespace
+
+FeatureGates::FeatureGates(std::initializer_list<std::pair<Gate, bool>> values) {
+  for (const FeatureGate& gate : kGates) set(gate.gate, gate.default_enabled);
+  for (const auto& [gate, on] : values) set(gate, on);
+}
+
+std::span<const FeatureGate> known_feature_gates() {
+  return kGates;
+}
+
+const FeatureGate& feature_gate(Gate gate) {
+  return kGates[static_cast<size_t>(gate)];
+}
 
 const FeatureGate* find_feature_gate(std::string_view name) {
   const auto gates = known_feature_gates();
@@ -138,28 +169,14 @@ Result<FeatureGateMap> parse_feature_gates(std::string_view text) {
   return gates;
 }
 
-FeatureGateMap resolve_feature_gates(const FeatureGateMap& named) {
+FeatureGates resolve_feature_gates(const FeatureGateMap& named) {
   const FeatureGateMap present = with_present_names(named);
-  FeatureGateMap resolved = present;
-  const auto spread = [&](std::string_view group, GateStage stage) {
-    const auto said = named.find(group);
-    if (said == named.end()) return;
-    resolved.erase(said->first);
-    for (const FeatureGate& gate : known_feature_gates()) {
-      if (gate.stage == stage) resolved.emplace(gate.name, said->second);
-    }
-  };
-  spread(kAllAlpha, GateStage::kAlpha);
-  spread(kAllBeta, GateStage::kBeta);
+  FeatureGates resolved;
+  for (const FeatureGate& gate : kGates) {
+    if (const std::optional<bool> value = named_value(gate, present)) resolved.set(gate.gate, *value);
+  }
   follow_needed_gates(resolved, present);
   return resolved;
-}
-
-bool gate_enabled(const FeatureGateMap& resolved, std::string_view name) {
-  const auto said = resolved.find(name);
-  if (said != resolved.end()) return said->second;
-  const FeatureGate* gate = find_feature_gate(name);
-  return gate != nullptr && gate->default_enabled;
 }
 
 FieldErrors check_feature_gates(std::string_view flag, const std::optional<FeatureGateMap>& file) {
@@ -190,9 +207,10 @@ std::vector<std::string> outdated_gates(const FeatureGateMap& named) {
     if (gate == nullptr || gate->past == GatePast{}) continue;
     const auto& [locked, last, renamed, instead] = gate->past;
     std::string sentence = std::string(kField) + "." + name + ": " + (enabled ? "true" : "false");
-    if (!renamed.empty()) {
-      sentence += " is read as " + std::string(renamed) + ", the name of this gate after Kueue " + release(last);
-      if (find_feature_gate(renamed)->use == GateUse::kNone) sentence += "; muster does not act on it";
+    if (renamed) {
+      const FeatureGate& present = feature_gate(*renamed);
+      sentence += " is read as " + std::string(present.name) + ", the name of this gate after Kueue " + release(last);
+      if (present.use == kNone) sentence += "; muster does not act on it";
     } else if (enabled == gate->default_enabled) {
       continue;
     } else {

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/config/gate.h"
 #include "api/meta/field_error.h"
 #include "base/result.h"
 
@@ -31,27 +32,29 @@ enum class GateUse {
 
 // What has become of a gate. Releases are minor versions: 17 is Kueue 0.17.
 struct GatePast {
-  int locked = 0;              // the first release that refuses another value than the default; 0: none
-  int last = 0;                // the last release that knows the name; 0: 0.20 does
-  std::string_view renamed{};  // the present name
-  std::string_view instead{};  // what a user can do, or has to know
+  int locked = 0;                 // the first release that refuses another value than the default; 0: none
+  int last = 0;                   // the last release that knows the name; 0: 0.20 does
+  std::optional<Gate> renamed{};  // the gate of the present name
+  std::string_view instead{};     // what a user can do, or has to know
 
   bool operator==(const GatePast&) const = default;
 };
 
 struct FeatureGate {
+  Gate gate;
   std::string_view name;
   bool default_enabled;  // of a removed gate: the value as which later releases behave
   GateStage stage;
   // Gates that are set and do not act are named at start-up.
   GateUse use = GateUse::kNone;
   // Without these gates it has no effect.
-  std::array<std::string_view, 3> needs{};
+  std::array<std::optional<Gate>, 3> needs{};
   GatePast past{};
 };
 
 // Ordered by name.
 std::span<const FeatureGate> known_feature_gates();
+const FeatureGate& feature_gate(Gate gate);
 // nullptr when there is no such gate.
 const FeatureGate* find_feature_gate(std::string_view name);
 
@@ -61,13 +64,10 @@ using FeatureGateMap = std::map<std::string, bool, std::less<>>;
 // "A=true,B=false". Later mentions win, as with Kueue. Does not ask whether a gate exists.
 Result<FeatureGateMap> parse_feature_gates(std::string_view text);
 
-// The named gates, by their present names, with AllAlpha and AllBeta spread over all gates of
-// that stage that are not named themselves. A gate that is not named is off where a gate
-// that it needs is off. This is what RuleSettings::feature_gates holds.
-FeatureGateMap resolve_feature_gates(const FeatureGateMap& named);
-
-// The named value, else the default; false for an unknown gate.
-bool gate_enabled(const FeatureGateMap& resolved, std::string_view name);
+// The defaults with the named gates, by their present names, and with AllAlpha and AllBeta spread over all gates of
+// that stage that are not named themselves. A gate that is not named is off where a gate that it needs is off. Unknown
+// names have no effect. This is what RuleSettings::feature_gates holds.
+FeatureGates resolve_feature_gates(const FeatureGateMap& named);
 
 // Everything that is wrong with the gates: unknown names, values that no release since 0.15
 // has taken, named gates without the gates that they need, and flag and file speaking at once. `flag` is the text of

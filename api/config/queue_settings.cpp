@@ -89,7 +89,7 @@ QueueSettings make_queue_settings(const Configuration& configuration, const Must
   settings.exclude_resource_prefixes = strings_at(effective, {"resources", "excludeResourcePrefixes"});
   settings.transformations = read_transformations(array_at(effective, {"resources", "transformations"}));
   settings.ignore_undeclared_resources =
-      settings.rules.enabled("QuotaCheckStrategy") &&
+      settings.rules.enabled(Gate::kQuotaCheckStrategy) &&
       string_at(effective, {"resources", "quotaCheckStrategy"}) == "IgnoreUndeclared";
   const json& retention = object_at(effective, {"objectRetentionPolicies", "workloads"});
   settings.retain_finished = optional_duration_at(retention, "afterFinished");

@@ -36,10 +36,6 @@ std::set<std::string, std::less<>> uncounted_resources(const nlohmann::json& eff
 
 }  // namespace
 
-bool RuleSettings::enabled(std::string_view gate) const {
-  return gate_enabled(feature_gates, gate);
-}
-
 bool RuleSettings::is_external(std::string_view api_version, std::string_view kind) const {
   if (external_frameworks.empty()) return false;
   const size_t slash = api_version.find('/');

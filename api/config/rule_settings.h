@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "api/config/gate.h"
 #include "api/meta/selectors.h"
 
 namespace muster {
@@ -33,8 +34,7 @@ struct RuleSettings {
   // integrations.externalFrameworks, "RayJob.v1.ray.io": kinds whose own controllers make their Workloads
   // and start and stop them by these.
   std::set<std::string, std::less<>> external_frameworks{};
-  // Kueue's feature gates that differ from their default (api/config/feature_gates.h knows the defaults).
-  std::map<std::string, bool, std::less<>> feature_gates;
+  FeatureGates feature_gates;  // Kueue's
   SuspendGuard suspend_guard = SuspendGuard::kEnforce;
   // User names that can unsuspend queued Jobs: muster's own service account, and
   // JobSet's controller in external mode.
@@ -61,7 +61,7 @@ struct RuleSettings {
   // JobSet's feature gates that are not off, which is what they all are by default.
   std::map<std::string, bool, std::less<>> jobset_feature_gates;
 
-  bool enabled(std::string_view gate) const;
+  bool enabled(Gate gate) const { return feature_gates.enabled(gate); }
   // Whether objects of this kind are of external_frameworks.
   bool is_external(std::string_view api_version, std::string_view kind) const;
   bool jobset_enabled(std::string_view jobset_gate) const;

@@ -128,7 +128,7 @@ class BatchJob final : public JobKind {
     const Job& job = job_of(object);
     return {{.name = "main",
              .count = pods_of(job),
-             .min_count = settings.enabled("PartialAdmission") ? min_count(job) : std::nullopt,
+             .min_count = settings.enabled(Gate::kPartialAdmission) ? min_count(job) : std::nullopt,
              .pod_template = job.pod_template,
              .topology_request_text = {},
              .asks_for_topology = false}};

@@ -10,7 +10,7 @@ namespace muster::jobs {
 
 std::optional<PodGroupNameRef> pod_group_name_of(const RuleSettings& settings, const nlohmann::json& pod) {
   const auto annotated = annotation(pod, kPodGroupName);
-  if (annotated && !annotated->empty() && settings.enabled("WorkloadIdentifierAnnotations"))
+  if (annotated && !annotated->empty() && settings.enabled(Gate::kWorkloadIdentifierAnnotations))
     return PodGroupNameRef{*annotated, FieldPath("metadata.annotations").key(kPodGroupName), true};
   const auto labelled = label(pod, kPodGroupName);
   if (!labelled || labelled->empty()) return std::nullopt;

@@ -44,7 +44,7 @@ TimePoint end_of_grace(const QueuedPod& pod) {
 bool uses_node(const QueuedPod& pod, const RuleSettings& rules, TimePoint now) {
   if (pod.terminated() || (pod.phase != "Running" && pod.node.empty())) return false;
   if (!pod.meta.deleting) return true;
-  if (rules.enabled("FastQuotaReleaseInPodIntegration")) return false;
+  if (rules.enabled(Gate::kFastQuotaReleaseInPodIntegration)) return false;
   return now < end_of_grace(pod);
 }
 

@@ -91,7 +91,7 @@ bool same_pods(std::vector<ReclaimablePod> one, std::vector<ReclaimablePod> othe
 }  // namespace
 
 Step tell_reclaimable(const JobContext& context, const Workload& workload, Plan& plan) {
-  if (!context.queues().rules.enabled("ReclaimablePods")) return Step::kContinue;
+  if (!context.queues().rules.enabled(Gate::kReclaimablePods)) return Step::kContinue;
   WorkloadStatus status = workload.status;
   status.reclaimable_pods = context.job.reclaimable_pods();
   if (same_pods(status.reclaimable_pods, workload.status.reclaimable_pods)) return Step::kContinue;

@@ -74,8 +74,8 @@ void give_back(const JobContext& context, const Workload& workload, Plan& plan) 
 
 Step give_back_when_deleted(const JobContext& context, Plan& plan) {
   if (!context.job.meta().deleting) return Step::kContinue;
-  const bool works =
-      context.job.works_while_deleted() && context.queues().rules.enabled("DeferRayServiceFinalizationForRedisCleanup");
+  const bool works = context.job.works_while_deleted() &&
+                     context.queues().rules.enabled(Gate::kDeferRayServiceFinalizationForRedisCleanup);
   for (const Workload* workload : context.state.workloads_of_owner(context.job.meta().uid)) {
     if (!works || workload->evicted()) give_back(context, *workload, plan);
   }

@@ -23,9 +23,9 @@ void put(Labels& map, std::string_view key, std::string_view value) {
 void put_identity(const JobContext& context, const Workload& workload, jobs::PodSetInfo& info) {
   const RuleSettings& rules = context.queues().rules;
   put(info.labels, kPodSetLabel, info.name);
-  if (rules.enabled("TopologyAwareScheduling")) put(info.annotations, kWorkloadAnnotation, workload.meta.name);
+  if (rules.enabled(Gate::kTopologyAwareScheduling)) put(info.annotations, kWorkloadAnnotation, workload.meta.name);
   if (context.job.elastic(rules)) put(info.annotations, kWorkloadSliceNameAnnotation, slice_name(workload));
-  if (!rules.enabled("AssignQueueLabelsForPods")) return;
+  if (!rules.enabled(Gate::kAssignQueueLabelsForPods)) return;
   put(info.labels, kLocalQueueLabel, workload.queue_name);
   const std::string& cluster_queue = workload.status.admission->cluster_queue;
   if (is_dns1123_label(cluster_queue).empty()) put(info.labels, kClusterQueueLabel, cluster_queue);

@@ -51,7 +51,7 @@ Labels annotations_for(const JobContext& context, const std::string& name) {
   const RuleSettings& rules = context.queues().rules;
   Labels annotations;
   for (const auto& [key, value] : context.job.meta().annotations) {
-    const bool gate = key == kAdmissionGatedByAnnotation && rules.enabled("AdmissionGatedBy");
+    const bool gate = key == kAdmissionGatedByAnnotation && rules.enabled(Gate::kAdmissionGatedBy);
     if (gate || key == kSubmitterAnnotation || key.starts_with(kAdmissionRequestPrefix))
       annotations.emplace(key, value);
   }
@@ -97,7 +97,7 @@ bool names_other_class(const JobContext& context, const Workload& workload) {
 }
 
 std::optional<std::string> gates_left(const RuleSettings& rules, const ObjectMeta& job, const Workload& workload) {
-  if (!rules.enabled("AdmissionGatedBy")) return std::nullopt;
+  if (!rules.enabled(Gate::kAdmissionGatedBy)) return std::nullopt;
   const std::string_view gates = job.annotation(kAdmissionGatedByAnnotation);
   const std::string_view present = workload.meta.annotation(kAdmissionGatedByAnnotation);
   if (present == gates) return std::nullopt;

@@ -31,7 +31,7 @@ json body_of_single(const PodContext& context, const WorkloadPriority& priority)
 Labels annotations_for(const PodContext& context) {
   Labels annotations{{std::string(kIsGroupWorkload), "true"}};
   for (const auto& [key, value] : context.group.meta.annotations) {
-    const bool gate = key == kAdmissionGatedByAnnotation && context.rules().enabled("AdmissionGatedBy");
+    const bool gate = key == kAdmissionGatedByAnnotation && context.rules().enabled(Gate::kAdmissionGatedBy);
     if (gate || key.starts_with(kAdmissionRequestPrefix)) annotations.emplace(key, value);
   }
   // A group of several users' pods has none.

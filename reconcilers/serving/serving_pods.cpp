@@ -30,7 +30,7 @@ json group_of(const ServingContext& context, const QueuedPod& pod, int32_t group
                       {kPodGroupServing, "true"},
                       {kRoleHashAnnotation, jobs::role_in_set(context.set, pod)}};
   const std::string name = context.workload_name(group);
-  json& named = context.rules().enabled("WorkloadIdentifierAnnotations") ? annotations : labels;
+  json& named = context.rules().enabled(Gate::kWorkloadIdentifierAnnotations) ? annotations : labels;
   named[std::string(kPodGroupName)] = name;
   named[std::string(kPrebuiltWorkload)] = name;
   if (jobs::is_stateful_set(context.set)) {

@@ -80,7 +80,7 @@ json spec_of(const ServingContext& context, const WorkloadPriority& priority) {
 }
 
 std::string gates_of(const ServingContext& context) {
-  return context.rules().enabled("AdmissionGatedBy")
+  return context.rules().enabled(Gate::kAdmissionGatedBy)
              ? std::string(context.set.meta.annotation(kAdmissionGatedByAnnotation))
              : std::string();
 }

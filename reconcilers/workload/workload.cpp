@@ -100,7 +100,8 @@ void sync_admission(WorkloadDraft& draft, const WorkloadContext& context) {
   const state::Inadmissible* found = decision == nullptr ? nullptr : std::get_if<state::Inadmissible>(decision);
   if (!draft.is_true(kQuotaReservedCondition)) set_blocked_condition(draft, context.queues_of_workload, found);
   // The reconciler of admissions writes the decisions of the scheduler.
-  if (decision == nullptr && context.queues().rules.enabled("UnadmittedWorkloadsExplicitStatus")) say_pending(draft);
+  if (decision == nullptr && context.queues().rules.enabled(Gate::kUnadmittedWorkloadsExplicitStatus))
+    say_pending(draft);
   if (draft.find(kQuotaReservedCondition) == nullptr) return;
   draft.sync_admitted();
   if (draft.is_true(kAdmittedCondition)) tell_admitted(draft);

@@ -147,7 +147,7 @@ Measurement preemption_by(const Workload& preemptor, std::string_view reason, co
 
 std::vector<Measurement> creation_of_workload(std::string_view kind, const ObjectMeta& job, const RuleSettings& rules,
                                               Timestamp now) {
-  if (job.generation > 1 || !rules.enabled("MetricForWorkloadCreationLatency")) return {};
+  if (job.generation > 1 || !rules.enabled(Gate::kMetricForWorkloadCreationLatency)) return {};
   return {
       {.what = Measured::kWorkloadCreated, .kind = std::string(kind), .seconds = seconds_between(job.created, now)}};
 }
@@ -162,7 +162,7 @@ Measurement removal_of_gate(std::string_view gate, const Workload& workload, Tim
 }
 
 bool is_measured(const LocalQueue& queue, const QueueSettings& settings) {
-  return settings.rules.enabled("LocalQueueMetrics") && settings.metrics.local_queues &&
+  return settings.rules.enabled(Gate::kLocalQueueMetrics) && settings.metrics.local_queues &&
          settings.metrics.local_queue_selector.matches(queue.meta.labels);
 }
 
@@ -180,7 +180,7 @@ void complete(Measurement& measurement, const ClusterState& state, const QueueSe
   const ClusterQueue* queue = state.cluster_queue(measurement.cluster_queue);
   if (queue == nullptr)
     measurement.cluster_queue.clear();
-  else if (measurement.what == Measured::kAdmitted && settings.rules.enabled("MetricsForCohorts"))
+  else if (measurement.what == Measured::kAdmitted && settings.rules.enabled(Gate::kMetricsForCohorts))
     measurement.cohorts = cohorts_above(*queue, state).names;
 }
 

@@ -57,8 +57,8 @@ class GaugeReader {
       : state_(state),
         decisions_(decisions),
         settings_(settings),
-        shows_unadmitted_(settings.rules.enabled("UnadmittedWorkloadsObservability")),
-        shows_cohorts_(settings.rules.enabled("MetricsForCohorts")) {}
+        shows_unadmitted_(settings.rules.enabled(Gate::kUnadmittedWorkloadsObservability)),
+        shows_cohorts_(settings.rules.enabled(Gate::kMetricsForCohorts)) {}
 
   std::vector<GaugeReading> read() {
     const scheduler::QueueReadings readings =

@@ -10,6 +10,7 @@
 #include "api/codec/json.h"
 #include "api/codec/yaml.h"
 #include "jobs/job_kind.h"
+#include "test/support/recorded_gates.h"
 #include "test/support/vectors.h"
 
 namespace muster::test {
@@ -39,7 +40,7 @@ RuleSettings settings_of(const json& wanted) {
   }
   if (wanted.contains("frameworks")) settings.frameworks = names_in(wanted["frameworks"]);
   settings.external_frameworks = names_in(wanted.value("externalFrameworks", json::array()));
-  settings.feature_gates = wanted.value("featureGates", std::map<std::string, bool, std::less<>>());
+  set_named_gates(wanted, settings.feature_gates);
   if (wanted.contains("suspendGuard")) {
     const bool observe = wanted["suspendGuard"] == "observe";
     CHECK((observe || wanted["suspendGuard"] == "enforce"));

@@ -256,14 +256,14 @@ TEST_CASE("metrics: settings and gates take their gauges away") {
       {"LocalQueues", [](QueueSettings& s) { s.metrics.local_queues = false; }, local},
       {"LocalQueues by their selector", [](QueueSettings& s) { s.metrics.local_queue_selector = LabelSelector(); },
        local},
-      {"LocalQueues by their gate", [](QueueSettings& s) { s.rules.feature_gates["LocalQueueMetrics"] = false; },
-       local},
+      {"LocalQueues by their gate",
+       [](QueueSettings& s) { s.rules.feature_gates.set(Gate::kLocalQueueMetrics, false); }, local},
       {"Cohorts",
-       [](QueueSettings& s) { s.rules.feature_gates["MetricsForCohorts"] = false; },
+       [](QueueSettings& s) { s.rules.feature_gates.set(Gate::kMetricsForCohorts, false); },
        {Gauge::kClusterQueueInfo, Gauge::kCohortInfo, Gauge::kCohortShare, Gauge::kCohortQuota,
         Gauge::kCohortReservations, Gauge::kCohortAdmitted, Gauge::kCohortPending}},
       {"reasons",
-       [](QueueSettings& s) { s.rules.feature_gates["UnadmittedWorkloadsObservability"] = false; },
+       [](QueueSettings& s) { s.rules.feature_gates.set(Gate::kUnadmittedWorkloadsObservability, false); },
        {Gauge::kUnadmittedWorkloads, Gauge::kLocalUnadmittedWorkloads}},
   };
   QueueSettings all = served.engine.queue_settings();

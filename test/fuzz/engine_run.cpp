@@ -66,8 +66,8 @@ engine::EngineSettings settings_of(Chance& chance, engine::StepWatch& watch) {
     its.queues.wait_for_pods_ready = wait;
   }
   its.queues.rules.manage_jobs_without_queue_name = chance.one_in(2);
-  for (const char* gate : {"PartialAdmission", "ReclaimablePods"}) {
-    if (chance.one_in(2)) its.queues.rules.feature_gates[gate] = true;
+  for (const Gate gate : {Gate::kPartialAdmission, Gate::kReclaimablePods}) {
+    if (chance.one_in(2)) its.queues.rules.feature_gates.set(gate, true);
   }
   if (chance.one_in(2)) its.queues.fair_sharing = {FairStrategy{}};
   return settings;

@@ -53,7 +53,7 @@ TEST_CASE("the name of a prebuilt Workload is found where the gate says") {
     if (row.label) object["metadata"]["labels"][kKey] = *row.label;
     if (row.annotation) object["metadata"]["annotations"][kKey] = *row.annotation;
     RuleSettings settings;
-    settings.feature_gates["WorkloadIdentifierAnnotations"] = row.annotation_first;
+    settings.feature_gates.set(Gate::kWorkloadIdentifierAnnotations, row.annotation_first);
     const auto found = prebuilt_workload_name_of(settings, object);
     CHECK(found.has_value() == row.expected.has_value());
     if (!found || !row.expected) continue;

@@ -27,10 +27,10 @@ TEST_CASE("pods: one that is being deleted uses its node until its grace period 
   const QueuedPodPtr pod = read_queued_pod(object);
   const TimePoint deleted = to_time_point(pod->deleted);
   RuleSettings rules;
-  rules.feature_gates["FastQuotaReleaseInPodIntegration"] = false;
+  rules.feature_gates.set(Gate::kFastQuotaReleaseInPodIntegration, false);
   CHECK(uses_node(*pod, rules, deleted + seconds(29)));
   CHECK_FALSE(uses_node(*pod, rules, deleted + seconds(30)));
-  rules.feature_gates["FastQuotaReleaseInPodIntegration"] = true;
+  rules.feature_gates.set(Gate::kFastQuotaReleaseInPodIntegration, true);
   CHECK_FALSE(uses_node(*pod, rules, deleted));
 
   json running = object;

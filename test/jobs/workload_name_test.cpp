@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
+#include "test/support/recorded_gates.h"
 #include "test/support/vectors.h"
 
 namespace workload_name_test {
@@ -33,7 +34,7 @@ TEST_SUITE("vectors") {
       if (input["kind"] != "workload-name" || input.contains("variantFlavor")) continue;
       INFO(line["id"].get<std::string>());
       RuleSettings settings;
-      for (const auto& [gate, on] : object_at(input, {"featureGates"}).items()) settings.feature_gates[gate] = on;
+      muster::test::set_named_gates(input, settings.feature_gates);
       const jobs::WorkloadOwner owner{string_at(input, {"ownerGroup"}), string_at(input, {"ownerKind"}),
                                       string_at(input, {"ownerName"}), string_at(input, {"ownerUID"})};
       std::string extra(string_at(input, {"extra"}));

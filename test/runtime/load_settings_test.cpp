@@ -79,7 +79,7 @@ TEST_CASE("settings: a flag wins over the file") {
   CHECK_FALSE(
       rule_settings_of(*settings, {.image = "muster:1", .user = "", .name = "me"}, false).admitters.contains("me"));
   CHECK(rule_settings_of(*settings, {.image = "muster:1", .user = "", .name = "me"}, true).admitters.contains("me"));
-  CHECK_FALSE(rules.enabled("AdmissionGatedBy"));
+  CHECK_FALSE(rules.enabled(Gate::kAdmissionGatedBy));
   CHECK(settings->configuration.muster.certificate_lifetime == std::chrono::hours(2));
   const QueueSettings queues = reconciler_settings_of(*settings, true, "muster-system").queues;
   CHECK(queues.late_gang_requeuing.backoff_limit_timeout == Duration(std::chrono::hours(3)));

@@ -100,7 +100,7 @@ TEST_CASE("scheduler driver: devices that pods claim are not counted so such Wor
   CHECK(refused->message == kClaimsDevices);
   // As in Kueue, where this gate is off.
   ReconcilerSettings settings;
-  settings.queues.rules.feature_gates = {{"KueueDRARejectWorkloadsWhenDRADisabled", false}};
+  settings.queues.rules.feature_gates = {{Gate::kKueueDRARejectWorkloadsWhenDRADisabled, false}};
   DecidingCluster counting_nothing(settings);
   counting_nothing.put(kWorkloads, "claims", workload_of(1, claims));
   counting_nothing.decide();

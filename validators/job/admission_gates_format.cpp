@@ -33,7 +33,7 @@ FieldErrors complaints_about(std::string_view text) {
 
 FieldErrors check(const Review& review) {
   const bool concerned = jobs::checked_kind(review) || review.request.resource == "workloads";
-  if (!concerned || !review.settings.enabled("AdmissionGatedBy")) return {};
+  if (!concerned || !review.settings.enabled(Gate::kAdmissionGatedBy)) return {};
   return complaints_about(annotation(review.request.object, kAdmissionGatedByAnnotation).value_or(""));
 }
 

@@ -14,7 +14,7 @@ namespace {
 // A gate that is added later could block a job that is already admitted.
 FieldErrors check(const Review& review) {
   const bool concerned = jobs::checked_kind(review) || review.request.resource == "workloads";
-  if (!concerned || !review.settings.enabled("AdmissionGatedBy")) return {};
+  if (!concerned || !review.settings.enabled(Gate::kAdmissionGatedBy)) return {};
   const auto before =
       jobs::admission_gates_in(annotation(review.request.old_object, kAdmissionGatedByAnnotation).value_or(""));
   const auto after =

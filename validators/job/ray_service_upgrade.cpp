@@ -24,7 +24,7 @@ FieldErrors upgrades_in(const nlohmann::json& service) {
 }
 
 FieldErrors check(const Review& review) {
-  if (!review.settings.enabled("RayServiceValidateUpgradeStrategy") || !jobs::is_queued_here(review) ||
+  if (!review.settings.enabled(Gate::kRayServiceValidateUpgradeStrategy) || !jobs::is_queued_here(review) ||
       jobs::is_elastic(review.settings, review.request.object))
     return {};
   return new_errors(review, upgrades_in);

@@ -76,7 +76,7 @@ FieldErrors check_group(const Group& group) {
 
 FieldErrors check(const Review& review) {
   const jobs::JobKind* kind = jobs::enabled_kind(review);
-  if (!kind || !review.settings.enabled("TopologyAwareScheduling") || !kind->checks_topology_groups()) return {};
+  if (!kind || !review.settings.enabled(Gate::kTopologyAwareScheduling) || !kind->checks_topology_groups()) return {};
   const auto templates = kind->read_pod_templates(review.request.object);
   FieldErrors errors;
   for (const Group& group : groups_of(templates)) append(errors, check_group(group));

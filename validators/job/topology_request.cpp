@@ -27,7 +27,7 @@ FieldErrors check_elastic_level(const jobs::ConstPodTemplateRef& pod_template) {
 // otherwise; of a JobSet's pod sets always. A pod does not say how many pods its pod set has.
 FieldErrors check(const Review& review) {
   const jobs::JobKind* kind = jobs::enabled_kind(review);
-  if (!kind || !review.settings.enabled("TopologyAwareScheduling") || !kind->checks_topology_requests()) return {};
+  if (!kind || !review.settings.enabled(Gate::kTopologyAwareScheduling) || !kind->checks_topology_requests()) return {};
   const auto templates =
       kind->read_pod_templates(review.request.object, jobs::namespace_of(review.request), review.view);
   if (!templates) {

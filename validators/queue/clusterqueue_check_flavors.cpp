@@ -34,7 +34,7 @@ FlavorSet flavors_of(const json& check) {
 // What each check of the old queue names, by the check's name. None if the queue's own flavors change.
 std::map<std::string_view, FlavorSet> kept_flavors(const Review& review) {
   if (review.request.operation != Operation::kUpdate ||
-      review.settings.enabled("RejectUpdatesToCQWithInvalidOnFlavors") ||
+      review.settings.enabled(Gate::kRejectUpdatesToCQWithInvalidOnFlavors) ||
       jobs::flavor_names_of(review.request.old_object) != jobs::flavor_names_of(review.request.object))
     return {};
   std::map<std::string_view, FlavorSet> kept;

@@ -69,7 +69,7 @@ void compare_groups(const RuleSettings& settings, const json& before, const json
   const auto size_of = [](const json& object) {
     return int_at(object, {"spec", "leaderWorkerTemplate", "size"}).value_or(1);
   };
-  if (settings.enabled("LWSImmutableGroupSize") && size_of(before) != size_of(after))
+  if (settings.enabled(Gate::kLWSImmutableGroupSize) && size_of(before) != size_of(after))
     errors.push_back(invalid(place.child("size"), size_of(after), kImmutable));
   compare_leaders(before, after, errors);
   const json *old_worker = template_at(before, "workerTemplate"), *worker = template_at(after, "workerTemplate");

@@ -25,7 +25,7 @@ FieldErrors check(const Review& review) {
     return {{"spec.podSets", FieldErrorType::kInvalid, jobs::print_pod_sets(stated ? *stated : json()),
              "field is immutable"}};
   }
-  const bool may_shrink = review.settings.enabled("ElasticJobsViaWorkloadSlices");
+  const bool may_shrink = review.settings.enabled(Gate::kElasticJobsViaWorkloadSlices);
   FieldErrors errors;
   for (size_t i = 0; i < now.size(); ++i) {
     json pod_set = now[i];

@@ -130,13 +130,12 @@ TEST_CASE("rules are given what both documents and muster's surroundings say") {
   CHECK(settings.admitters == std::set<std::string, std::less<>>{"alice", "system:serviceaccount:m:m"});
   CHECK(settings.waiter.image == "registry.example.com/muster@sha256:00");
   CHECK_FALSE(settings.waiter.shell_loop);
-  CHECK(settings.enabled("MultiKueue"));
-  CHECK_FALSE(settings.enabled("AdmissionGatedBy"));
-  CHECK_FALSE(settings.enabled("NoSuchGate"));
+  CHECK(settings.enabled(Gate::kMultiKueue));
+  CHECK_FALSE(settings.enabled(Gate::kAdmissionGatedBy));
   CHECK(settings.jobset_enabled("ElasticJobSet"));
   CHECK_FALSE(settings.jobset_enabled("RestartJob"));
   CHECK_FALSE(settings.jobset_enabled("InPlaceRestart"));
-  CHECK(RuleSettings{}.enabled("AdmissionGatedBy"));
+  CHECK(RuleSettings{}.enabled(Gate::kAdmissionGatedBy));
 }
 
 TEST_CASE("external frameworks are told by kind, version and group") {
@@ -182,7 +181,7 @@ TEST_CASE("a gate is read by some code exactly if it acts or validates") {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(root / folder)) {
       if (entry.path().extension() != ".cpp" || entry.path().filename() == "feature_gates.cpp") continue;
       const std::string source = test::read_source_file(std::filesystem::relative(entry.path(), root).string());
-      const std::regex call(R"re((?:\.enabled\(|gate_enabled\(gates, |"counter", |"capacity", )"([A-Z]\w+)")re");
+      const std::regex call(R"(\bGate::k([A-Z]\w+))");
       for (std::sregex_iterator it(source.begin(), source.end(), call), end; it != end; ++it) read.insert((*it)[1]);
     }
   }

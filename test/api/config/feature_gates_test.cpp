@@ -24,11 +24,11 @@ TEST_CASE("the table of feature gates is sorted by name so that every gate is fo
   for (const FeatureGate& gate : gates) {
     INFO(gate.name);
     CHECK(find_feature_gate(gate.name) == &gate);
-    CHECK(gate_enabled({}, gate.name) == gate.default_enabled);
+    CHECK(&feature_gate(gate.gate) == &gate);
+    CHECK(FeatureGates().enabled(gate.gate) == gate.default_enabled);
     CHECK_FALSE((gate.stage == GateStage::kAlpha && gate.default_enabled));
   }
   CHECK(find_feature_gate("Partial") == nullptr);
-  CHECK_FALSE(gate_enabled({}, "NoSuchGate"));
 }
 
 TEST_CASE("the text of --feature-gates is read as Kueue reads it") {
@@ -64,15 +64,13 @@ TEST_CASE("the text of --feature-gates is read as Kueue reads it") {
 }
 
 TEST_CASE("AllAlpha and AllBeta reach every gate of their stage that is not named itself") {
-  const FeatureGateMap resolved = resolve_feature_gates(
+  const FeatureGates resolved = resolve_feature_gates(
       {{"AllAlpha", true}, {"AllBeta", false}, {"ShortWorkloadNames", false}, {"PartialAdmission", true}});
-  CHECK_FALSE(resolved.contains("AllAlpha"));
-  CHECK_FALSE(resolved.contains("AllBeta"));
-  CHECK(gate_enabled(resolved, "PriorityBoost"));
-  CHECK_FALSE(gate_enabled(resolved, "ShortWorkloadNames"));
-  CHECK_FALSE(gate_enabled(resolved, "MultiKueue"));
-  CHECK(gate_enabled(resolved, "PartialAdmission"));
-  CHECK(gate_enabled(resolved, "TLSOptions"));
+  CHECK(resolved.enabled(Gate::kPriorityBoost));
+  CHECK_FALSE(resolved.enabled(Gate::kShortWorkloadNames));
+  CHECK_FALSE(resolved.enabled(Gate::kMultiKueue));
+  CHECK(resolved.enabled(Gate::kPartialAdmission));
+  CHECK(resolved.enabled(Gate::kTLSOptions));
 }
 
 TEST_CASE("wrong feature gates are refused with the reason") {

@@ -222,22 +222,22 @@ TEST_CASE("values that a release has taken start muster") {
 }
 
 TEST_CASE("a renamed gate has the effect of its present name, which wins where both are named") {
-  CHECK_FALSE(gate_enabled(resolve_feature_gates({{"DynamicResourceAllocation", false}}), "KueueDRAIntegration"));
-  const FeatureGateMap both =
-      resolve_feature_gates({{"DynamicResourceAllocation", false}, {"KueueDRAIntegration", true}});
-  CHECK(gate_enabled(both, "KueueDRAIntegration"));
-  CHECK_FALSE(both.contains("DynamicResourceAllocation"));
+  CHECK_FALSE(resolve_feature_gates({{"DynamicResourceAllocation", false}}).enabled(Gate::kKueueDRAIntegration));
+  const FeatureGates both =
+      resolve_feature_gates({{"DynamicResourceAllocation", true}, {"KueueDRAIntegration", false}});
+  CHECK_FALSE(both.enabled(Gate::kKueueDRAIntegration));
+  CHECK_FALSE(both.enabled(Gate::kDynamicResourceAllocation));
 }
 
 TEST_CASE("an unnamed gate follows the gates that it needs, over more than one step") {
-  const FeatureGateMap resolved =
+  const FeatureGates resolved =
       resolve_feature_gates({{"AllAlpha", true}, {"KueueDRAIntegration", false}, {"ConcurrentAdmission", false}});
-  for (const char* gate :
-       {"KueueDRAIntegrationExtendedResource", "KueueDRADeviceFeasibility", "KueueDRAIntegrationDeviceTaints"}) {
-    INFO(gate);
-    CHECK_FALSE(gate_enabled(resolved, gate));
+  for (const Gate gate : {Gate::kKueueDRAIntegrationExtendedResource, Gate::kKueueDRADeviceFeasibility,
+                          Gate::kKueueDRAIntegrationDeviceTaints}) {
+    INFO(feature_gate(gate).name);
+    CHECK_FALSE(resolved.enabled(gate));
   }
-  CHECK(gate_enabled(resolved, "PriorityBoost"));
+  CHECK(resolved.enabled(Gate::kPriorityBoost));
 }
 
 TEST_CASE("what no release has taken is an error") {

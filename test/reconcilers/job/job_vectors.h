@@ -4,6 +4,7 @@
 #include "api/meta/names.h"
 #include "reconcilers/job/job_workload_make.h"
 #include "test/reconcilers/job/job_pass_vectors.h"
+#include "test/support/recorded_gates.h"
 
 namespace muster::test {
 
@@ -83,8 +84,7 @@ inline bool has_comparable_priority(const json& input, const json& recorded, con
 // The Workload that muster makes of the job, before its priority, and that.
 inline void check_made(const json& input, const json& output, const jobs::QueuedJob& job) {
   JobCluster cluster = cluster_of(input);
-  for (const auto& [gate, on] : object_at(input, {"featureGates"}).items())
-    cluster.settings.queues.rules.feature_gates[gate] = on;
+  set_named_gates(input, cluster.settings.queues.rules.feature_gates);
   const reconcilers::JobContext context{cluster.context(), job};
   const json& recorded = object_at(output, {"priority"});
   if (!recorded.empty() && has_comparable_priority(input, recorded, job)) {

@@ -28,7 +28,7 @@ TEST_CASE("a new Workload gets no condition until there is something to say") {
 
 TEST_CASE("with the gate UnadmittedWorkloadsExplicitStatus a new Workload says at once that it is pending") {
   QueueCluster cluster;
-  cluster.settings.queues.rules.feature_gates["UnadmittedWorkloadsExplicitStatus"] = true;
+  cluster.settings.queues.rules.feature_gates.set(Gate::kUnadmittedWorkloadsExplicitStatus, true);
   cluster.put_queues();
   cluster.put(kWorkloads, "wl", QueueCluster::workload());
   CHECK(cluster.settle() == kOneStatusWrite);

@@ -42,7 +42,7 @@ TEST_CASE("measurements: the creation of a Workload, from that of a job as its u
   job.generation = 2;
   CHECK(creation_of_workload("Job", job, rules, now).empty());
   job.generation = 1;
-  rules.feature_gates["MetricForWorkloadCreationLatency"] = false;
+  rules.feature_gates.set(Gate::kMetricForWorkloadCreationLatency, false);
   CHECK(creation_of_workload("Job", job, rules, now).empty());
 }
 

@@ -335,7 +335,7 @@ TEST_CASE("measurements: labels name only what the cluster has") {
       {"no metrics of LocalQueues", [](Measurement&, QueueSettings& s) { s.metrics.local_queues = false; },
        "Evicted cq class=high Deactivated/RequeuingLimitExceeded"},
       {"the gate of LocalQueues' metrics is off",
-       [](Measurement&, QueueSettings& s) { s.rules.feature_gates["LocalQueueMetrics"] = false; },
+       [](Measurement&, QueueSettings& s) { s.rules.feature_gates.set(Gate::kLocalQueueMetrics, false); },
        "Evicted cq class=high Deactivated/RequeuingLimitExceeded"},
       {"an admission counts for every Cohort above and a cycle ends somewhere",
        [](Measurement& m, QueueSettings&) {
@@ -347,7 +347,7 @@ TEST_CASE("measurements: labels name only what the cluster has") {
        [](Measurement& m, QueueSettings& s) {
          m.what = Measured::kAdmitted;
          m.reason = m.cause = "";
-         s.rules.feature_gates["MetricsForCohorts"] = false;
+         s.rules.feature_gates.set(Gate::kMetricsForCohorts, false);
        },
        "Admitted cq team-a/lq class=high"},
   };
