@@ -52,7 +52,6 @@ int serve(const ServeFlags& flags) {
 
   // Blocked before any thread starts, so that only this thread receives them.
   const sigset_t ends = block_signals({SIGTERM, SIGINT, kGaveUp});
-  signal(SIGPIPE, SIG_IGN);
 
   if (auto checked = runtime::check(settings->configuration.kueue.leader_election); !checked)
     return cannot_start(checked.error().message);

@@ -1,6 +1,5 @@
 #include "kube/client.h"
 
-#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"

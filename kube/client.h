@@ -34,9 +34,8 @@ std::string user_agent(std::string_view version, std::string_view commit);
 class KubeClient final : public KubeApi {
  public:
   // Reads the credentials once, so that errors in them appear at startup; sends nothing. An exec
-  // plugin runs now. The observer and what `timing` refers to must outlive the client. Ignores
-  // SIGPIPE for the whole process, because OpenSSL writes to sockets that the server has possibly
-  // closed.
+  // plugin runs now. The observer and what `timing` refers to must outlive the client. The
+  // process must ignore SIGPIPE (main.cpp), because OpenSSL writes to sockets that the server has possibly closed.
   static Result<std::unique_ptr<KubeClient>> make(ClusterAccess access, ClientOptions options, Timing timing,
                                                   KubeObserver& observer);
 

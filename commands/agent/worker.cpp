@@ -14,16 +14,21 @@
 namespace muster::agent {
 namespace {
 
-// Its own process group, and no blocked signals: the agent blocks those that it waits for.
+// Its own process group, no blocked signals, and SIGPIPE with its default: the agent blocks those that it waits for,
+// and ignores SIGPIPE.
 class SpawnAttributes {
  public:
   SpawnAttributes() {
     sigset_t none;
+    sigset_t ignored;
     sigemptyset(&none);
+    sigemptyset(&ignored);
+    sigaddset(&ignored, SIGPIPE);
     posix_spawnattr_init(&attributes_);
     posix_spawnattr_setsigmask(&attributes_, &none);
+    posix_spawnattr_setsigdefault(&attributes_, &ignored);
     posix_spawnattr_setpgroup(&attributes_, 0);
-    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
+    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
   }
   ~SpawnAttributes() { posix_spawnattr_destroy(&attributes_); }
   SpawnAttributes(const SpawnAttributes&) = delete;

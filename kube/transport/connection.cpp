@@ -6,8 +6,6 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <csignal>
-
 #include "base/mutex.h"
 #include "base/whole_number.h"
 #include "kube/transport/warning_header.h"
@@ -144,8 +142,6 @@ struct Connection::Wire {
 
 Connection::Connection(const Endpoint& endpoint, std::shared_ptr<const TlsMaterial> tls, const Clock& clock)
     : tls_(std::move(tls)), clock_(clock), wire_(std::make_unique<Wire>()) {
-  // OpenSSL writes to sockets that the server has possibly closed.
-  std::signal(SIGPIPE, SIG_IGN);
   wire_->place = endpoint.host + ":" + std::to_string(endpoint.port);
   wire_->verified_name = endpoint.server_name.empty() ? endpoint.host : endpoint.server_name;
   if (endpoint.tls) {

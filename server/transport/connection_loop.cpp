@@ -3,7 +3,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -52,14 +51,6 @@ uint32_t events_of(Need need) {
 bool has_input(int fd) {
   pollfd polled{.fd = fd, .events = POLLIN, .revents = 0};
   return ::poll(&polled, 1, 0) > 0;
-}
-
-// A write to a closed peer must be an error, not the end of the process; OpenSSL writes without MSG_NOSIGNAL.
-void block_sigpipe() {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGPIPE);
-  pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }
 
 }  // namespace
@@ -126,7 +117,6 @@ Outcome<> ConnectionLoop::start(std::vector<FileDescriptor> listeners, size_t wo
 }
 
 void ConnectionLoop::work() {
-  block_sigpipe();
   for (;;) {
     epoll_event event{};
     if (::epoll_wait(epoll_.get(), &event, 1, -1) != 1) continue;

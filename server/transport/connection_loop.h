@@ -8,6 +8,8 @@
 // Listeners and handshakes are on a separate epoll instance, which is a single entry in the one of all. So they
 // get one turn in each round, on one worker at a time: with any number of new connections, existing connections wait
 // for one or two handshakes, not for all.
+//
+// The process must ignore SIGPIPE (main.cpp): OpenSSL writes to sockets that the peer has possibly closed.
 #pragma once
 
 #include <functional>

@@ -154,6 +154,7 @@ void row(const char* what, Load& load) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);
   const int count = argc > 1 ? std::atoi(argv[1]) : 50'000;
   const int pages = argc > 2 ? std::atoi(argv[2]) : 500;
   const std::chrono::seconds length(argc > 3 ? std::atoi(argv[3]) : 20);

@@ -62,6 +62,7 @@ int serve(const std::string& port) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);
   if (argc == 3 && std::string(argv[1]) == "--review") {
     std::cout << bench::sample_review(std::stoul(argv[2]));
     return 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <barrier>
+#include <csignal>
 #include <cstdio>
 #include <memory>
 #include <thread>
@@ -108,6 +109,7 @@ double idle_share(pid_t server, std::chrono::seconds length) {
 }  // namespace
 
 int main() {
+  std::signal(SIGPIPE, SIG_IGN);
   const PortedChild server("bench_server");
   if (server.port() == 0) {
     std::fprintf(stderr, "bench_server did not start: build it into the same folder\n");

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <charconv>
-#include <csignal>
 #include <string_view>
 
 namespace muster::bench {
@@ -16,10 +15,7 @@ namespace muster::bench {
 namespace {
 
 SSL_CTX* context() {
-  static SSL_CTX* const made = [] {
-    std::signal(SIGPIPE, SIG_IGN);
-    return SSL_CTX_new(TLS_client_method());
-  }();
+  static SSL_CTX* const made = SSL_CTX_new(TLS_client_method());
   return made;
 }
 

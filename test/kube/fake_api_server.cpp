@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 
 namespace muster::kube::test {
 namespace {
@@ -196,7 +195,6 @@ void FakeExchange::wait_for(const std::function<bool()>& ready) {
 
 FakeApiServer::FakeApiServer(Handler handler, std::optional<ServerIdentity> tls)
     : handler_(std::move(handler)), tls_(std::move(tls)) {
-  std::signal(SIGPIPE, SIG_IGN);
   listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;

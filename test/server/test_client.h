@@ -15,7 +15,6 @@
 #include <algorithm>
 #include <cctype>
 #include <chrono>
-#include <csignal>
 #include <map>
 #include <memory>
 #include <optional>
@@ -36,10 +35,7 @@ enum class Wire { kTls, kPlain };
 
 // One process-wide client context: making one costs more than a handshake.
 inline SSL_CTX* client_context() {
-  static SSL_CTX* const context = [] {
-    std::signal(SIGPIPE, SIG_IGN);
-    return SSL_CTX_new(TLS_client_method());
-  }();
+  static SSL_CTX* const context = SSL_CTX_new(TLS_client_method());
   return context;
 }
 

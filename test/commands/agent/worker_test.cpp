@@ -39,6 +39,11 @@ TEST_CASE("in-place worker: a signal reaches what the command has started") {
   CHECK(run("sleep 600 & wait", SIGKILL) == 128 + SIGKILL);
 }
 
+// The tests ignore it, as the agent does (test/support/main.cpp).
+TEST_CASE("in-place worker: SIGPIPE ends the command") {
+  CHECK(run("kill -PIPE $$") == 128 + SIGPIPE);
+}
+
 TEST_CASE("in-place worker: an image without a shell is said, and nothing runs") {
   Worker worker;
   const auto started = worker.start("/no/such/shell", "exit 0", [](int) { FAIL("it has run"); });
