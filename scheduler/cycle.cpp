@@ -15,10 +15,10 @@ namespace muster::scheduler {
 namespace {
 
 // A request of zero needs no quota, also where the queue borrows.
-Amounts usage_to_evict_for(const Placement& placement) {
-  Amounts usage = placement.usage;
-  std::erase_if(usage, [](const QuotaAmount& entry) { return entry.amount == 0; });
-  return usage;
+Claim claim_to_evict_for(const Placement& placement) {
+  Claim claim = placement.claim;
+  std::erase_if(claim.quota, [](const QuotaAmount& entry) { return entry.amount == 0; });
+  return claim;
 }
 
 }  // namespace
@@ -37,7 +37,7 @@ std::vector<Decision> Cycle::run() {
   else
     process_in_order();
   // Quota that was kept for Workloads of this cycle is free again: nothing but admissions outlives a cycle.
-  for (const Held& held : held_) state_.ledger.remove(held.queue, held.usage);
+  for (const Held& held : held_) state_.ledger.remove(held.queue, held.claim.quota);
   for (const CycleEntry& entry : entries_) await_wake_conditions(*entry.workload);
   for (CycleEntry& entry : invalid_) requeue(entry);
   std::move(invalid_.begin(), invalid_.end(), std::back_inserter(entries_));
@@ -69,7 +69,7 @@ void Cycle::find_placement(CycleEntry& entry) const {
     return find_victims(state_,
                         {.preemptor = workload,
                          .contested = placement.contested(),
-                         .usage = usage_to_evict_for(placement),
+                         .claim = claim_to_evict_for(placement),
                          .now = now_},
                         entry.spared);
   };
@@ -120,7 +120,7 @@ void Cycle::process_fairly() {
   }
   for (auto& [name, entries] : trees) {
     std::vector<Contender> contenders;
-    for (const CycleEntry* entry : entries) contenders.push_back({entry->workload, &entry->placement.usage});
+    for (const CycleEntry* entry : entries) contenders.push_back({entry->workload, &entry->placement.claim});
     FairTournament tournament(state_, state_.ledger.root(entries[0]->workload->queue->node), std::move(contenders));
     for (int next = tournament.next(); next >= 0; next = tournament.next()) process(*entries[next]);
   }
@@ -138,7 +138,7 @@ bool Cycle::fits_without_victims(const CycleEntry& entry) {
   SimulatedRemoval gone(state_);
   for (WorkloadState* workload : leaving_) gone.take(*workload);
   for (const Victim& victim : entry.victims) gone.take(*victim.workload);
-  return state_.ledger.fits(entry.workload->queue->node, entry.placement.usage);
+  return state_.ledger.fits(entry.workload->queue->node, entry.placement.claim.quota);
 }
 
 // While all victims still hold quota; quota reserved in this cycle does not count. The limits are the total of the tree
@@ -148,13 +148,15 @@ bool Cycle::fits_beside_victims(const CycleEntry& entry) {
   Ledger& ledger = state_.ledger;
   const NodeId queue = entry.workload->queue->node;
   const Ledger::Simulation simulation(ledger);
-  for (const Held& held : held_) ledger.remove(held.queue, held.usage);
-  ledger.add(queue, entry.placement.usage);
-  return std::all_of(entry.placement.usage.begin(), entry.placement.usage.end(), [&](const QuotaAmount& used) {
-    const int64_t most = saturating_add(ledger.nominal(queue, used.quota), ledger.borrowing_limit(queue, used.quota));
-    return used.amount == 0 ||
-           (!ledger.borrowing(ledger.root(queue), used.quota) && ledger.usage(queue, used.quota) <= most);
-  });
+  for (const Held& held : held_) ledger.remove(held.queue, held.claim.quota);
+  ledger.add(queue, entry.placement.claim.quota);
+  return std::all_of(
+      entry.placement.claim.quota.begin(), entry.placement.claim.quota.end(), [&](const QuotaAmount& used) {
+        const int64_t most =
+            saturating_add(ledger.nominal(queue, used.quota), ledger.borrowing_limit(queue, used.quota));
+        return used.amount == 0 ||
+               (!ledger.borrowing(ledger.root(queue), used.quota) && ledger.usage(queue, used.quota) <= most);
+      });
 }
 
 // Its victims are already victims of other Workloads: what does it need after they have left? With the same flavors,
@@ -177,7 +179,7 @@ void Cycle::process(CycleEntry& entry) {
     // No Workload can be evicted now. Free quota is reserved for this cycle, unless it can always be
     // reclaimed.
     if (entry.workload->queue->object->preemption.reclaim_within_cohort != PreemptionPolicy::kAny)
-      hold(entry, usage_to_reserve(entry));
+      hold(entry, claim_to_reserve(entry));
     if (entry.spared.first_end) return await_protected(entry);
     return refuse(entry, AttemptResult::kPreemptNoCandidates, PendingReason::kWaitingForQuota);
   }
@@ -185,44 +187,44 @@ void Cycle::process(CycleEntry& entry) {
   for (const Victim& victim : entry.victims) leaving_.push_back(victim.workload);
   if (mode == FitMode::kPreempt) return preempt(entry);
   if (mode == FitMode::kDeferredFit || (!leaving_.empty() && !fits_beside_victims(entry))) {
-    hold(entry, entry.placement.usage);
+    hold(entry, entry.placement.claim);
     return refuse(entry, AttemptResult::kDeferredFit, PendingReason::kWaitingForPreemptedWorkloads);
   }
   if (!state_.awaited.empty()) {
     // Later heads cannot get the quota that it will use.
-    hold(entry, entry.placement.usage);
+    hold(entry, entry.placement.claim);
     return refuse(entry, AttemptResult::kAwaitingReady, PendingReason::kWaitingForPodsReady);
   }
   admit(entry);
 }
 
-void Cycle::hold(const CycleEntry& entry, Amounts usage) {
+void Cycle::hold(const CycleEntry& entry, Claim claim) {
   const NodeId queue = entry.workload->queue->node;
   // The release of a saturated sum would also remove the usage of other
   // Workloads.
-  for (QuotaAmount& held : usage) {
+  for (QuotaAmount& held : claim.quota) {
     for (NodeId node = queue; node != kNoNode; node = state_.ledger.parent(node)) {
       const int64_t room =
           saturating_subtract(std::numeric_limits<int64_t>::max(), state_.ledger.usage(node, held.quota));
       held.amount = std::min(held.amount, room);
     }
   }
-  state_.ledger.add(queue, usage);
-  held_.push_back({queue, std::move(usage)});
+  state_.ledger.add(queue, claim.quota);
+  held_.push_back({queue, std::move(claim)});
 }
 
 // The amount that it can hold without preemption: beyond its nominal quota only if it borrows.
-Amounts Cycle::usage_to_reserve(const CycleEntry& entry) const {
+Claim Cycle::claim_to_reserve(const CycleEntry& entry) const {
   const NodeId queue = entry.workload->queue->node;
-  Amounts amounts = entry.placement.usage;
-  for (QuotaAmount& entry_amount : amounts) {
+  Claim claim = entry.placement.claim;
+  for (QuotaAmount& entry_amount : claim.quota) {
     int64_t most = state_.ledger.nominal(queue, entry_amount.quota);
     if (entry.placement.level > 0)
       most = saturating_add(most, state_.ledger.borrowing_limit(queue, entry_amount.quota));
     const int64_t left = saturating_subtract(most, state_.ledger.usage(queue, entry_amount.quota));
     entry_amount.amount = std::max<int64_t>(0, std::min(entry_amount.amount, left));
   }
-  return amounts;
+  return claim;
 }
 
 void Cycle::refuse(CycleEntry& entry, AttemptResult outcome, PendingReason reason) {

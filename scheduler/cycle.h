@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "scheduler/capacity/claim.h"
 #include "scheduler/decision.h"
 #include "scheduler/eligibility.h"
 #include "scheduler/flavor_assignment.h"
@@ -54,8 +55,8 @@ class Cycle {
   bool overlaps(const CycleEntry& entry) const;
   bool fits_without_victims(const CycleEntry& entry);
   bool fits_beside_victims(const CycleEntry& entry);
-  void hold(const CycleEntry& entry, Amounts usage);
-  Amounts usage_to_reserve(const CycleEntry& entry) const;
+  void hold(const CycleEntry& entry, Claim claim);
+  Claim claim_to_reserve(const CycleEntry& entry) const;
   void refuse(CycleEntry& entry, AttemptResult outcome, PendingReason reason);
   void await_protected(CycleEntry& entry);
   void preempt(CycleEntry& entry);
@@ -72,7 +73,7 @@ class Cycle {
   // Reserved until the end of the cycle.
   struct Held {
     NodeId queue;
-    Amounts usage;
+    Claim claim;
   };
   std::vector<Held> held_;
   std::vector<Decision> decisions_;

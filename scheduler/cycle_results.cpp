@@ -44,7 +44,7 @@ std::string message_of(const Ledger& ledger, const WorkloadState& preemptor, con
 void Cycle::preempt(CycleEntry& entry) {
   WorkloadState& preemptor = *entry.workload;
   // Later heads of this cycle must not take the quota that the victims will free.
-  hold(entry, entry.placement.usage);
+  hold(entry, entry.placement.claim);
   for (const Victim& victim : entry.victims) {
     WorkloadState& evicted = *victim.workload;
     WorkloadState::Holding& held = evicted.holding();
@@ -102,7 +102,7 @@ void Cycle::admit(CycleEntry& entry) {
     }
     decision.admission.pod_sets.push_back(std::move(assignment));
   }
-  held.usage = std::move(entry.placement.usage);
+  held.claim = std::move(entry.placement.claim);
   held.reserved_at = to_timestamp(now_.wall);
   // Until the object shows it: a version without the admission is older than this decision.
   held.assumed = true;

@@ -52,7 +52,7 @@ std::vector<ResourceAmount> FlavorAssigner::requests_of(size_t pod_set, int32_t 
 }
 
 // The pod sets of a Workload start together, so that each is placed on what the earlier ones have left
-// (placement.usage).
+// (placement.claim).
 Placement FlavorAssigner::place(const std::vector<int32_t>& counts) const {
   Placement placement;
   placement.mode = workload_.pod_sets.empty() ? FitMode::kNoFit : FitMode::kFit;
@@ -68,7 +68,7 @@ Placement FlavorAssigner::place(const std::vector<int32_t>& counts) const {
       placement.level = std::max(placement.level, choice.level);
       const auto request = std::find_if(pod_set.requests.begin(), pod_set.requests.end(),
                                         [&](const ResourceAmount& entry) { return entry.resource == choice.resource; });
-      add_amount(placement.usage, choice.quota, request->amount);
+      add_amount(placement.claim.quota, choice.quota, request->amount);
     }
     placement.pod_sets.push_back(std::move(pod_set));
     if (!placed) break;
@@ -98,7 +98,7 @@ bool FlavorAssigner::place_pod_set(size_t index, Placement& placement, PodSetPla
     }
     // Chosen together with an earlier resource of its group.
     if (pod_set.choice(request.resource) != nullptr) continue;
-    Scan found = scan(*group, index, pod_set.requests, request.resource, placement.usage);
+    Scan found = scan(*group, index, pod_set.requests, request.resource, placement.claim.quota);
     reason = std::max(reason, found.reason);
     if (found.choices.empty()) {
       pod_set.obstacles = std::move(found.obstacles);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "scheduler/capacity/claim.h"
 #include "scheduler/outcome.h"
 #include "scheduler/preemption/protection.h"
 #include "scheduler/state.h"
@@ -49,7 +50,7 @@ struct Placement {
   std::vector<PodSetPlacement> pod_sets;
   FitMode mode = FitMode::kNoFit;
   int level = 0;  // the highest of its choices
-  Amounts usage;
+  Claim claim;
   ScanProgress progress;
   PendingReason no_fit_reason = PendingReason::kNone;
 

@@ -99,7 +99,7 @@ bool QueueTable::set_object(QueueState& queue, const ClusterQueuePtr& object) {
                           object->fair_weight ? object->fair_weight->approximate() : 1.0);
   if (before == nullptr) {
     // Workloads with quota that came before their queue: after a restart, kinds are listed in any order.
-    for (const WorkloadState* workload : queue.reserved) state_.ledger.add(queue.node, workload->holding().usage);
+    for (const WorkloadState* workload : queue.reserved) state_.ledger.add(queue.node, workload->holding().claim.quota);
   }
   // Scans of flavors that were begun for the last version start again (KEP-582).
   ++queue.generation;

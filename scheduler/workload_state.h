@@ -11,6 +11,7 @@
 
 #include "api/workload.h"
 #include "base/clock.h"
+#include "scheduler/capacity/claim.h"
 #include "scheduler/outcome.h"
 #include "scheduler/quota/names.h"
 #include "scheduler/shape.h"
@@ -73,7 +74,7 @@ struct WorkloadState {
 
   // It holds quota, in the ledger and in the list of its ClusterQueue: reserve() and release() (reservation.h).
   struct Holding {
-    Amounts usage;
+    Claim claim;
     std::vector<QuotaId> used_quotas;  // also those with zero usage
     Timestamp reserved_at;
     size_t index_in_queue = 0;  // in QueueState::reserved

@@ -178,7 +178,7 @@ void WorkloadTable::leave(WorkloadState& state) {
 void WorkloadTable::take_reservation(WorkloadState& state, WorkloadState::Holding held, Now now) {
   const Condition* reserved = find_condition(state.object->status.conditions, kQuotaReservedCondition);
   read_admission_usage(state_.names, *state.object, *state.object->status.admission, state_.settings.reclaims,
-                       held.usage, held.used_quotas);
+                       held.claim.quota, held.used_quotas);
   // A client that writes admissions by itself can leave the time out.
   held.reserved_at = reserved->last_transition.is_zero() ? to_timestamp(now.wall) : reserved->last_transition;
   read_start(*state.object, held, now);
@@ -197,7 +197,7 @@ void WorkloadTable::take_reservation(WorkloadState& state, WorkloadState::Holdin
 void WorkloadTable::update_reserved(WorkloadState& state, Now now) {
   set_local_queue(state);
   QueueState& queue = *state.queue;
-  const Amounts before = state.holding().usage;
+  const Claim before = state.holding().claim;
   const int32_t rank_before = state.rank;
   const bool moved = state.object->status.admission->cluster_queue != queue.name;
   take_reservation(state, release(state_, state), now);
@@ -207,7 +207,7 @@ void WorkloadTable::update_reserved(WorkloadState& state, Now now) {
   held.assumed_eviction = held.assumed_eviction && !state.object->evicted();
   held.evicting = held.evicting || held.assumed_eviction;
   // Less than before is a release: ended pods release their quota while the others run (KEP-78).
-  if (moved || before != held.usage) {
+  if (moved || before != held.claim) {
     if (queue.node != kNoNode) wake_.released(queue, true);
     queues_.drop_if_unused(queue);
   }

@@ -62,12 +62,12 @@ FairTournament::FairTournament(SchedulerState& state, NodeId root, std::vector<C
 void FairTournament::measure(Player& player) {
   state_.subject = player.contender.workload;
   const Ledger::Simulation simulation(state_.ledger);
-  state_.ledger.add(player.path.front(), *player.contender.usage);
+  state_.ledger.add(player.path.front(), player.contender.claim->quota);
   player.levels.clear();
   for (size_t i = 0; i + 1 < player.path.size(); ++i) {
     const NodeId node = player.path[i];
     const bool borrows = std::any_of(
-        player.contender.usage->begin(), player.contender.usage->end(),
+        player.contender.claim->quota.begin(), player.contender.claim->quota.end(),
         [&](const QuotaAmount& entry) { return entry.amount > 0 && state_.ledger.borrowing(node, entry.quota); });
     player.levels.push_back({dominant_share(state_.names, state_.ledger, node), borrows});
   }

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "scheduler/capacity/claim.h"
 #include "scheduler/flavor_assignment.h"
 #include "scheduler/state.h"
 
@@ -29,7 +30,7 @@ DominantShare dominant_share(const QuotaIdTable& names, const Ledger& ledger, No
 // One nominated Workload.
 struct Contender {
   const WorkloadState* workload;
-  const Amounts* usage;  // its usage after an admission
+  const Claim* claim;  // that it has after an admission
 };
 
 // Finds the next contender of one tree, level by level: first a request without borrowing, then the smallest share

@@ -101,7 +101,7 @@ bool evicted_before(const PreemptionRequest& request, const WorkloadState& a, co
 // Workloads in order to borrow (KEP-1337).
 bool fits_now(const SchedulerState& state, const PreemptionRequest& request, bool allow_borrowing) {
   const NodeId queue = request.preemptor.queue->node;
-  return std::all_of(request.usage.begin(), request.usage.end(), [&](const QuotaAmount& entry) {
+  return std::all_of(request.claim.quota.begin(), request.claim.quota.end(), [&](const QuotaAmount& entry) {
     if (!allow_borrowing && state.ledger.borrowing_with(queue, entry.quota, entry.amount)) return false;
     return entry.amount <= state.ledger.available(queue, entry.quota);
   });
@@ -113,12 +113,12 @@ void put_back(SchedulerState& state, const PreemptionRequest& request, bool allo
               std::vector<Victim>& victims) {
   for (size_t i = victims.size() - 1; i-- > 0;) {
     const WorkloadState& victim = *victims[i].workload;
-    state.ledger.add(victim.queue->node, victim.holding().usage);
+    state.ledger.add(victim.queue->node, victim.holding().claim.quota);
     if (fits_now(state, request, allow_borrowing)) {
       victims[i] = victims.back();
       victims.pop_back();
     } else {
-      state.ledger.remove(victim.queue->node, victim.holding().usage);
+      state.ledger.remove(victim.queue->node, victim.holding().claim.quota);
     }
   }
 }
@@ -134,13 +134,13 @@ PreemptionForecast forecast_preemption(SchedulerState& state, const WorkloadStat
   using Kind = PreemptionForecast::Kind;
   const NodeId queue = preemptor.queue->node;
   const std::vector<Victim> victims = find_victims(
-      state, {.preemptor = preemptor, .contested = {quota}, .usage = {{quota, amount}}, .now = now}, spared);
+      state, {.preemptor = preemptor, .contested = {quota}, .claim = {.quota = {{quota, amount}}}, .now = now}, spared);
   if (victims.empty()) return {Kind::kNoCandidates, state.ledger.reach(queue, quota, amount).level};
 
   const Ledger::Simulation simulation(state.ledger);
   bool own = false;
   for (const Victim& victim : victims) {
-    state.ledger.remove(victim.workload->queue->node, victim.workload->holding().usage);
+    state.ledger.remove(victim.workload->queue->node, victim.workload->holding().claim.quota);
     own |= victim.workload->queue == preemptor.queue;
   }
   return {own ? Kind::kPreempt : Kind::kReclaim, state.ledger.reach(queue, quota, amount).level};

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "scheduler/capacity/claim.h"
 #include "scheduler/preemption/preemption_reason.h"
 #include "scheduler/preemption/protection.h"
 #include "scheduler/state.h"
@@ -23,7 +24,7 @@ struct Victim {
 struct PreemptionRequest {
   const WorkloadState& preemptor;
   std::vector<QuotaId> contested;  // quotas without enough free amount
-  Amounts usage;                   // the total usage of the Workload
+  Claim claim;                     // of the whole Workload
   Now now;
 };
 

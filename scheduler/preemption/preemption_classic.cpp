@@ -109,7 +109,7 @@ bool ClassicSearch::fits_in_quota(NodeId node, Amounts& remaining) const {
 // borrowWithinCohort limits (KEP-1337).
 void ClassicSearch::collect_from_cohort() {
   if (policy_.reclaim_within_cohort == PreemptionPolicy::kNever) return;
-  Amounts remaining = request_.usage;
+  Amounts remaining = request_.claim.quota;
   bool advantage = fits_in_quota(queue_.node, remaining);
   NodeId done = kNoNode;
   for (NodeId cohort = ledger_.parent(queue_.node); cohort != kNoNode; cohort = ledger_.parent(cohort)) {
@@ -159,7 +159,7 @@ std::vector<Victim> ClassicSearch::attempt(bool borrow) {
   std::vector<Victim> victims;
   for (const Candidate& candidate : candidates_) {
     if (!still_valid(candidate, borrow)) continue;
-    ledger_.remove(candidate.workload->queue->node, candidate.workload->holding().usage);
+    ledger_.remove(candidate.workload->queue->node, candidate.workload->holding().claim.quota);
     victims.push_back({candidate.workload, candidate.reason});
     if (!fits_now(state_, request_, borrow)) continue;
     put_back(state_, request_, borrow, victims);

@@ -147,10 +147,10 @@ const QueueState* FairSearch::next_target_below(NodeId cohort) {
 // Whether the Workload fits now.
 // run() has added the preemptor to its queue, for the shares; to see whether it fits it must not count twice.
 bool FairSearch::take(WorkloadState& workload, PreemptionReason reason) {
-  ledger_.remove(workload.queue->node, workload.holding().usage);
+  ledger_.remove(workload.queue->node, workload.holding().claim.quota);
   victims_.push_back({&workload, reason});
   const Ledger::Simulation simulation(ledger_);
-  ledger_.remove(queue_.node, request_.usage);
+  ledger_.remove(queue_.node, request_.claim.quota);
   return fits_now(state_, request_, true);
 }
 
@@ -173,7 +173,7 @@ bool FairSearch::passes(FairStrategy strategy, const DominantShare& mine, const 
                         const WorkloadState& candidate, NodeId its_branch) {
   if (strategy == FairStrategy::kLessThanInitialShare) return compare(mine, before) < 0;
   const Ledger::Simulation simulation(ledger_);
-  ledger_.remove(candidate.queue->node, candidate.holding().usage);
+  ledger_.remove(candidate.queue->node, candidate.holding().claim.quota);
   return compare(mine, share(its_branch)) <= 0;
 }
 
@@ -225,7 +225,7 @@ std::vector<Victim> FairSearch::run() {
   if (candidates.empty()) return {};
   const Ledger::Simulation simulation(ledger_);
   // Shares include the Workload.
-  ledger_.add(queue_.node, request_.usage);
+  ledger_.add(queue_.node, request_.claim.quota);
   bool fits = first_round(candidates);
   if (!fits && state_.settings.fair_sharing.size() > 1) {
     begin_round(candidates);
@@ -233,7 +233,7 @@ std::vector<Victim> FairSearch::run() {
   }
   if (!fits) return {};
   // Some victims are possibly unnecessary: the search took them one by one, without knowing the later ones.
-  ledger_.remove(queue_.node, request_.usage);
+  ledger_.remove(queue_.node, request_.claim.quota);
   put_back(state_, request_, true, victims_);
   return victims_;
 }

@@ -22,7 +22,7 @@ std::optional<QuotaId> quota_named(const SchedulerState& state, NodeId node, std
 QuotaHolders holders_in(const QueueState& queue, QuotaId quota, size_t most) {
   QuotaHolders holders{.cluster_queue = queue.name, .named = {}};
   for (const WorkloadState* workload : queue.reserved) {
-    for (const QuotaAmount& used : workload->holding().usage) {
+    for (const QuotaAmount& used : workload->holding().claim.quota) {
       if (used.quota == quota && used.amount > 0) holders.named.push_back({workload->object, used.amount});
     }
   }
