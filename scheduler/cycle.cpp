@@ -37,7 +37,7 @@ std::vector<Decision> Cycle::run() {
   else
     process_in_order();
   // Quota that was kept for Workloads of this cycle is free again: nothing but admissions outlives a cycle.
-  for (const Held& held : held_) state_.ledger.remove(held.queue, held.claim.quota);
+  for (const Held& held : held_) state_.capacity.give_back(held.queue, held.claim);
   for (const CycleEntry& entry : entries_) await_wake_conditions(*entry.workload);
   for (CycleEntry& entry : invalid_) requeue(entry);
   std::move(invalid_.begin(), invalid_.end(), std::back_inserter(entries_));
@@ -134,22 +134,22 @@ bool Cycle::overlaps(const CycleEntry& entry) const {
 
 // After all earlier victims, and its own, have released their quota.
 bool Cycle::fits_without_victims(const CycleEntry& entry) {
-  const Ledger::Simulation simulation(state_.ledger);
+  const Capacity::Simulation simulation(state_.capacity);
   SimulatedRemoval gone(state_);
   for (WorkloadState* workload : leaving_) gone.take(*workload);
   for (const Victim& victim : entry.victims) gone.take(*victim.workload);
-  return state_.ledger.fits(entry.workload->queue->node, entry.placement.claim.quota);
+  return !state_.capacity.lacks(entry.workload->queue->node, entry.placement.claim);
 }
 
 // While all victims still hold quota; quota reserved in this cycle does not count. The limits are the total of the tree
 // and the maximum of its ClusterQueue: within a tree, a Cohort's limits on lending and borrowing can be exceeded until
 // the victims have left.
 bool Cycle::fits_beside_victims(const CycleEntry& entry) {
-  Ledger& ledger = state_.ledger;
+  const Ledger& ledger = state_.ledger;
   const NodeId queue = entry.workload->queue->node;
-  const Ledger::Simulation simulation(ledger);
-  for (const Held& held : held_) ledger.remove(held.queue, held.claim.quota);
-  ledger.add(queue, entry.placement.claim.quota);
+  const Capacity::Simulation simulation(state_.capacity);
+  for (const Held& held : held_) state_.capacity.give_back(held.queue, held.claim);
+  state_.capacity.take(queue, entry.placement.claim);
   return std::all_of(
       entry.placement.claim.quota.begin(), entry.placement.claim.quota.end(), [&](const QuotaAmount& used) {
         const int64_t most =
@@ -162,7 +162,7 @@ bool Cycle::fits_beside_victims(const CycleEntry& entry) {
 // Its victims are already victims of other Workloads: what does it need after they have left? With the same flavors,
 // from the first one.
 void Cycle::recompute(CycleEntry& entry) {
-  const Ledger::Simulation simulation(state_.ledger);
+  const Capacity::Simulation simulation(state_.capacity);
   SimulatedRemoval gone(state_);
   for (WorkloadState* workload : leaving_) gone.take(*workload);
   find_placement(entry);
@@ -209,7 +209,7 @@ void Cycle::hold(const CycleEntry& entry, Claim claim) {
       held.amount = std::min(held.amount, room);
     }
   }
-  state_.ledger.add(queue, claim.quota);
+  state_.capacity.take(queue, claim);
   held_.push_back({queue, std::move(claim)});
 }
 

@@ -90,16 +90,17 @@ bool QueueTable::set_object(QueueState& queue, const ClusterQueuePtr& object) {
   if (before != nullptr && same_spec(before->meta, object->meta) && before->protection == object->protection)
     return false;
   if (before == nullptr) {
-    queue.node = state_.ledger.add_queue();
+    queue.node = state_.capacity.tree().add_queue();
     if (state_.node_queue.size() <= static_cast<size_t>(queue.node)) state_.node_queue.resize(queue.node + 1);
     state_.node_queue[queue.node] = &queue;
   }
   read_groups(queue);
-  state_.ledger.set_queue(queue.node, object->cohort, limits_of(object->resource_groups),
-                          object->fair_weight ? object->fair_weight->approximate() : 1.0);
+  state_.capacity.tree().set_queue(queue.node, object->cohort, limits_of(object->resource_groups),
+                                   object->fair_weight ? object->fair_weight->approximate() : 1.0);
   if (before == nullptr) {
     // Workloads with quota that came before their queue: after a restart, kinds are listed in any order.
-    for (const WorkloadState* workload : queue.reserved) state_.ledger.add(queue.node, workload->holding().claim.quota);
+    for (const WorkloadState* workload : queue.reserved)
+      state_.capacity.tree().add(queue.node, workload->holding().claim.quota);
   }
   // Scans of flavors that were begun for the last version start again (KEP-582).
   ++queue.generation;
@@ -110,7 +111,7 @@ bool QueueTable::set_object(QueueState& queue, const ClusterQueuePtr& object) {
 // comes back.
 void QueueTable::unset_object(QueueState& queue) {
   forget_protection_end(state_, queue);
-  state_.ledger.remove_queue(queue.node);
+  state_.capacity.tree().remove_queue(queue.node);
   state_.node_queue[queue.node] = nullptr;
   queue.node = kNoNode;
   queue.object = nullptr;
@@ -122,15 +123,15 @@ void QueueTable::unset_object(QueueState& queue) {
 bool QueueTable::set_cohort(const CohortPtr& cohort) {
   const CohortPtr before = std::exchange(cohorts_[cohort->meta.name], cohort);
   if (before != nullptr && same_spec(before->meta, cohort->meta)) return false;
-  state_.ledger.set_cohort(cohort->meta.name, cohort->parent, limits_of(cohort->resource_groups),
-                           cohort->fair_weight ? cohort->fair_weight->approximate() : 1.0);
+  state_.capacity.tree().set_cohort(cohort->meta.name, cohort->parent, limits_of(cohort->resource_groups),
+                                    cohort->fair_weight ? cohort->fair_weight->approximate() : 1.0);
   return true;
 }
 
 // ClusterQueues and Cohorts that still name it form a Cohort without its own quota (KEP-79).
 void QueueTable::unset_cohort(const std::string& name) {
   cohorts_.erase(name);
-  state_.ledger.remove_cohort(name);
+  state_.capacity.tree().remove_cohort(name);
 }
 
 FlavorState& QueueTable::flavor(const std::string& name) {

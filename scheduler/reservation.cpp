@@ -53,14 +53,14 @@ void reserve(SchedulerState& state, WorkloadState& workload, QueueState& queue, 
   held.index_in_queue = queue.reserved.size();
   queue.reserved.push_back(&workload);
   queue.moved = queue.preempts();
-  if (queue.node != kNoNode) state.ledger.add(queue.node, held.claim.quota);
+  state.capacity.take(queue.node, held.claim);
 }
 
 WorkloadState::Holding release(SchedulerState& state, WorkloadState& workload) {
   QueueState& queue = *std::exchange(workload.queue, nullptr);
   WorkloadState::Holding held = std::move(workload.holding());
   workload.phase.emplace<std::monostate>();
-  if (queue.node != kNoNode) state.ledger.remove(queue.node, held.claim.quota);
+  state.capacity.give_back(queue.node, held.claim);
   // The last Workload takes the place, so that a release does not depend on the number of holders.
   queue.reserved[held.index_in_queue] = queue.reserved.back();
   // The last one can be the Workload itself, which holds nothing any longer.

@@ -126,13 +126,13 @@ void Scheduler::remove_namespace(const std::string& name) {
 // The first settle() finds cycles of Cohorts, which make queues inactive. The second one leaves inactive queues out of
 // the heights of their Cohorts, by which nearer quota is preferred.
 void Scheduler::refresh_activity() {
-  state_.ledger.settle();
+  state_.capacity.tree().settle();
   for (const auto& [name, queue] : state_.queues) {
     const bool was_active = std::exchange(queue->active, !why_inactive(state_, name));
     if (was_active && !queue->active) workloads_.forget_results(*queue);
-    if (queue->node != kNoNode) state_.ledger.set_scheduled(queue->node, queue->active);
+    if (queue->node != kNoNode) state_.capacity.tree().set_scheduled(queue->node, queue->active);
   }
-  state_.ledger.settle();
+  state_.capacity.tree().settle();
 }
 
 // Processes the effects of events; needs the time.

@@ -63,7 +63,7 @@ void SimulatedRemoval::take(WorkloadState& workload) {
   WorkloadState::Holding& held = workload.holding();
   if (std::exchange(held.taken_away, true)) return;
   taken_.push_back(&workload);
-  state_.ledger.remove(workload.queue->node, held.claim.quota);
+  state_.capacity.give_back(workload.queue->node, held.claim);
 }
 
 bool queued_before(const WorkloadState& a, const WorkloadState& b) {

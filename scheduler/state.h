@@ -15,6 +15,7 @@
 #include "api/meta/selectors.h"
 #include "api/preemption_protection.h"
 #include "base/clock.h"
+#include "scheduler/capacity/capacity.h"
 #include "scheduler/queue_state.h"
 #include "scheduler/quota/ledger.h"
 #include "scheduler/quota/names.h"
@@ -58,10 +59,11 @@ struct SchedulerSettings {
 struct SchedulerState {
   SchedulerSettings settings;
   QuotaIdTable names;
-  Ledger ledger{names};
-  std::vector<FlavorState> flavors;     // by FlavorId
-  std::vector<QueueState*> node_queue;  // by NodeId; null for Cohorts
-  ResourceId pods = 0;                  // the resource "pods"
+  Capacity capacity{names};
+  const Ledger& ledger = capacity.quota();  // to read
+  std::vector<FlavorState> flavors;         // by FlavorId
+  std::vector<QueueState*> node_queue;      // by NodeId; null for Cohorts
+  ResourceId pods = 0;                      // the resource "pods"
 
   // QueueTable adds and drops queues, WorkloadTable Workloads; the keys of the last two are "namespace/name".
   std::map<std::string, std::unique_ptr<QueueState>> queues{};
@@ -86,8 +88,8 @@ struct SchedulerState {
   WorkloadState* find_workload(const std::string& ns, const std::string& name) const;
 };
 
-// During a simulation: these Workloads hold no quota and are no candidates. End it before the Ledger::Simulation that
-// it runs in.
+// During a simulation: these Workloads hold no quota and are no candidates. End it before the
+// Capacity::Simulation that it runs in.
 class SimulatedRemoval {
  public:
   explicit SimulatedRemoval(SchedulerState& state) : state_(state) {}

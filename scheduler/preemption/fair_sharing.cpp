@@ -61,8 +61,8 @@ FairTournament::FairTournament(SchedulerState& state, NodeId root, std::vector<C
 // Shares as they would be after the admission: otherwise one large Workload of an idle queue would pass all others.
 void FairTournament::measure(Player& player) {
   state_.subject = player.contender.workload;
-  const Ledger::Simulation simulation(state_.ledger);
-  state_.ledger.add(player.path.front(), player.contender.claim->quota);
+  const Capacity::Simulation simulation(state_.capacity);
+  state_.capacity.take(player.path.front(), *player.contender.claim);
   player.levels.clear();
   for (size_t i = 0; i + 1 < player.path.size(); ++i) {
     const NodeId node = player.path[i];

@@ -101,10 +101,11 @@ bool evicted_before(const PreemptionRequest& request, const WorkloadState& a, co
 // Workloads in order to borrow (KEP-1337).
 bool fits_now(const SchedulerState& state, const PreemptionRequest& request, bool allow_borrowing) {
   const NodeId queue = request.preemptor.queue->node;
-  return std::all_of(request.claim.quota.begin(), request.claim.quota.end(), [&](const QuotaAmount& entry) {
-    if (!allow_borrowing && state.ledger.borrowing_with(queue, entry.quota, entry.amount)) return false;
-    return entry.amount <= state.ledger.available(queue, entry.quota);
+  const Amounts& amounts = request.claim.quota;
+  const bool borrows = !allow_borrowing && std::any_of(amounts.begin(), amounts.end(), [&](const QuotaAmount& entry) {
+    return state.ledger.borrowing_with(queue, entry.quota, entry.amount);
   });
+  return !borrows && !state.capacity.lacks(queue, request.claim);
 }
 
 // Candidates were taken in order, so an early one can turn out to be unnecessary once a larger one was taken. The last
@@ -113,12 +114,12 @@ void put_back(SchedulerState& state, const PreemptionRequest& request, bool allo
               std::vector<Victim>& victims) {
   for (size_t i = victims.size() - 1; i-- > 0;) {
     const WorkloadState& victim = *victims[i].workload;
-    state.ledger.add(victim.queue->node, victim.holding().claim.quota);
+    state.capacity.take(victim.queue->node, victim.holding().claim);
     if (fits_now(state, request, allow_borrowing)) {
       victims[i] = victims.back();
       victims.pop_back();
     } else {
-      state.ledger.remove(victim.queue->node, victim.holding().claim.quota);
+      state.capacity.give_back(victim.queue->node, victim.holding().claim);
     }
   }
 }
@@ -137,10 +138,10 @@ PreemptionForecast forecast_preemption(SchedulerState& state, const WorkloadStat
       state, {.preemptor = preemptor, .contested = {quota}, .claim = {.quota = {{quota, amount}}}, .now = now}, spared);
   if (victims.empty()) return {Kind::kNoCandidates, state.ledger.reach(queue, quota, amount).level};
 
-  const Ledger::Simulation simulation(state.ledger);
+  const Capacity::Simulation simulation(state.capacity);
   bool own = false;
   for (const Victim& victim : victims) {
-    state.ledger.remove(victim.workload->queue->node, victim.workload->holding().claim.quota);
+    state.capacity.give_back(victim.workload->queue->node, victim.workload->holding().claim);
     own |= victim.workload->queue == preemptor.queue;
   }
   return {own ? Kind::kPreempt : Kind::kReclaim, state.ledger.reach(queue, quota, amount).level};

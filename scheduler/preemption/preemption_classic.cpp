@@ -42,7 +42,7 @@ class ClassicSearch {
   std::vector<Victim> attempt(bool borrow);
 
   SchedulerState& state_;
-  Ledger& ledger_;
+  const Ledger& ledger_;
   const PreemptionRequest& request_;
   Spared& spared_;
   const QueueState& queue_;
@@ -155,11 +155,11 @@ bool ClassicSearch::still_valid(const Candidate& candidate, bool borrow) const {
 }
 
 std::vector<Victim> ClassicSearch::attempt(bool borrow) {
-  const Ledger::Simulation simulation(ledger_);
+  const Capacity::Simulation simulation(state_.capacity);
   std::vector<Victim> victims;
   for (const Candidate& candidate : candidates_) {
     if (!still_valid(candidate, borrow)) continue;
-    ledger_.remove(candidate.workload->queue->node, candidate.workload->holding().claim.quota);
+    state_.capacity.give_back(candidate.workload->queue->node, candidate.workload->holding().claim);
     victims.push_back({candidate.workload, candidate.reason});
     if (!fits_now(state_, request_, borrow)) continue;
     put_back(state_, request_, borrow, victims);

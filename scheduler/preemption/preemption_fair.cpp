@@ -35,7 +35,7 @@ class FairSearch {
   bool second_round();
 
   SchedulerState& state_;
-  Ledger& ledger_;
+  const Ledger& ledger_;
   const PreemptionRequest& request_;
   Spared& spared_;
   const QueueState& queue_;
@@ -147,10 +147,10 @@ const QueueState* FairSearch::next_target_below(NodeId cohort) {
 // Whether the Workload fits now.
 // run() has added the preemptor to its queue, for the shares; to see whether it fits it must not count twice.
 bool FairSearch::take(WorkloadState& workload, PreemptionReason reason) {
-  ledger_.remove(workload.queue->node, workload.holding().claim.quota);
+  state_.capacity.give_back(workload.queue->node, workload.holding().claim);
   victims_.push_back({&workload, reason});
-  const Ledger::Simulation simulation(ledger_);
-  ledger_.remove(queue_.node, request_.claim.quota);
+  const Capacity::Simulation simulation(state_.capacity);
+  state_.capacity.give_back(queue_.node, request_.claim);
   return fits_now(state_, request_, true);
 }
 
@@ -172,8 +172,8 @@ std::pair<NodeId, NodeId> FairSearch::branches(const QueueState& target) const {
 bool FairSearch::passes(FairStrategy strategy, const DominantShare& mine, const DominantShare& before,
                         const WorkloadState& candidate, NodeId its_branch) {
   if (strategy == FairStrategy::kLessThanInitialShare) return compare(mine, before) < 0;
-  const Ledger::Simulation simulation(ledger_);
-  ledger_.remove(candidate.queue->node, candidate.holding().claim.quota);
+  const Capacity::Simulation simulation(state_.capacity);
+  state_.capacity.give_back(candidate.queue->node, candidate.holding().claim);
   return compare(mine, share(its_branch)) <= 0;
 }
 
@@ -223,9 +223,9 @@ bool FairSearch::second_round() {
 std::vector<Victim> FairSearch::run() {
   Candidates candidates = find_candidates();
   if (candidates.empty()) return {};
-  const Ledger::Simulation simulation(ledger_);
+  const Capacity::Simulation simulation(state_.capacity);
   // Shares include the Workload.
-  ledger_.add(queue_.node, request_.claim.quota);
+  state_.capacity.take(queue_.node, request_.claim);
   bool fits = first_round(candidates);
   if (!fits && state_.settings.fair_sharing.size() > 1) {
     begin_round(candidates);
@@ -233,7 +233,7 @@ std::vector<Victim> FairSearch::run() {
   }
   if (!fits) return {};
   // Some victims are possibly unnecessary: the search took them one by one, without knowing the later ones.
-  ledger_.remove(queue_.node, request_.claim.quota);
+  state_.capacity.give_back(queue_.node, request_.claim);
   put_back(state_, request_, true, victims_);
   return victims_;
 }

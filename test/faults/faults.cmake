@@ -37,13 +37,13 @@ fault(usage-is-lost-when-a-tree-changes scheduler/quota/ledger_structure.cpp
 
 fault(reservation-is-not-counted scheduler/reservation.cpp
   "an admission uses no quota"
-  [[if (queue.node != kNoNode) state.ledger.add(queue.node, held.claim.quota);]]
-  [[if (queue.node != kNoNode && !FAULT) state.ledger.add(queue.node, held.claim.quota);]])
+  [[state.capacity.take(queue.node, held.claim);]]
+  [[if (!FAULT) state.capacity.take(queue.node, held.claim);]])
 
 fault(release-is-counted-twice scheduler/reservation.cpp
   "a release gives back twice what was held"
-  [[if (queue.node != kNoNode) state.ledger.remove(queue.node, held.claim.quota);]]
-  [[for (int i = FAULT ? 0 : 1; i < 2 && queue.node != kNoNode; ++i) state.ledger.remove(queue.node, held.claim.quota);]])
+  [[state.capacity.give_back(queue.node, held.claim);]]
+  [[for (int i = FAULT ? 0 : 1; i < 2; ++i) state.capacity.give_back(queue.node, held.claim);]])
 
 fault(finished-workload-keeps-quota scheduler/workload_table.cpp
   "a Workload that has finished is counted on"

@@ -22,9 +22,9 @@ struct Tree {
   DirtyTrees trees;
 
   Tree() {
-    queue.node = state.ledger.add_queue();
-    state.ledger.set_queue(queue.node, "", {}, 1);
-    state.ledger.settle();
+    queue.node = state.capacity.tree().add_queue();
+    state.capacity.tree().set_queue(queue.node, "", {}, 1);
+    state.capacity.tree().settle();
     trees.mark_dirty(state.ledger.root(queue.node));
   }
   WorkloadState& head(uint64_t sequence, int flavor = 0) {

@@ -46,11 +46,11 @@ struct TwoFlavors {
     object.preemption = preemption;
     for (QueueState* each : {&queue, &lender}) {
       each->object = std::make_shared<const ClusterQueue>(object);
-      each->node = state.ledger.add_queue();
-      state.ledger.set_queue(each->node, cohort ? "cohort" : "", limits, 1);
+      each->node = state.capacity.tree().add_queue();
+      state.capacity.tree().set_queue(each->node, cohort ? "cohort" : "", limits, 1);
       each->groups = {{.resources = {cpu}, .flavors = {kFirst, kSecond}}};
     }
-    state.ledger.settle();
+    state.capacity.tree().settle();
     workload.object = std::make_shared<const Workload>(test::workload("waits", "a", 5));
     workload.rank = 5;
     workload.queue = &queue;
@@ -122,7 +122,7 @@ TEST_CASE("wake conditions: where evictions may help any release may") {
   }
   // What its own quota holds it can take back.
   TwoFlavors two(reclaims, true);
-  two.state.ledger.add(two.lender.node, {{0, 18}, {1, 38}});
+  two.state.capacity.take(two.lender.node, {.quota = {{0, 18}, {1, 38}}});
   CHECK_FALSE(two.wake_conditions({short_of(0, 9), short_of(1, 19)}));
 }
 

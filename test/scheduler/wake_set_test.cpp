@@ -23,10 +23,10 @@ struct Queues {
   Queues() {
     for (QueueState* queue : {&a, &b, &alone}) {
       queue->name = queue == &a ? "a" : queue == &b ? "b" : "alone";
-      queue->node = state.ledger.add_queue();
-      state.ledger.set_queue(queue->node, queue == &alone ? "" : "cohort", {}, 1);
+      queue->node = state.capacity.tree().add_queue();
+      state.capacity.tree().set_queue(queue->node, queue == &alone ? "" : "cohort", {}, 1);
     }
-    state.ledger.settle();
+    state.capacity.tree().settle();
     wake.take_structure_change();
   }
   NodeId root(const QueueState& queue) const { return state.ledger.root(queue.node); }
