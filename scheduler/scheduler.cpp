@@ -191,7 +191,7 @@ std::vector<Decision> Scheduler::turn(const std::vector<QueueState*>& queues, No
   bool any = false;
   for (QueueState* queue : queues) {
     if (!queue->active) continue;
-    if (settle) queue->pending.wake_first([&](QuotaId quota) { return state_.ledger.available(queue->node, quota); });
+    if (settle) queue->pending.wake_first([&](CapacityKey key) { return state_.capacity.available(queue->node, key); });
     WorkloadState* head = queue->pending.front();
     if (head == nullptr) continue;
     any = true;

@@ -69,13 +69,13 @@ WakeIndex::WakeIndex() = default;
 WakeIndex::~WakeIndex() = default;
 
 void WakeIndex::add(const WakeCondition& wake_condition, const Shape& shape, WorkloadState& first) {
-  std::unique_ptr<Row>& row = rows_[wake_condition.quota];
+  std::unique_ptr<Row>& row = rows_[wake_condition.key];
   if (!row) row = std::make_unique<Row>();
   row->tree.insert({{wake_condition.needed, shape}, &first});
 }
 
 void WakeIndex::remove(const WakeCondition& wake_condition, const Shape& shape) {
-  const auto row = rows_.find(wake_condition.quota);
+  const auto row = rows_.find(wake_condition.key);
   if (row == rows_.end()) return;
   row->second->tree.erase({wake_condition.needed, shape});
   if (row->second->tree.empty()) rows_.erase(row);
@@ -83,7 +83,7 @@ void WakeIndex::remove(const WakeCondition& wake_condition, const Shape& shape) 
 
 WorkloadState* WakeIndex::first_within(const Reach& reach) const {
   WorkloadState* first = nullptr;
-  for (const auto& [quota, row] : rows_) first = first_of(first, row->tree.first_needing(reach(quota)));
+  for (const auto& [key, row] : rows_) first = first_of(first, row->tree.first_needing(reach(key)));
   return first;
 }
 

@@ -1,4 +1,4 @@
-// The quota that must be released before refused Workloads are evaluated again, and an index of the waiting
+// The capacity that must be released before refused Workloads are evaluated again, and an index of the waiting
 // Workloads: a release finds the Workload that can fit, independent of the number of Workloads that need
 // more.
 #pragma once
@@ -10,17 +10,17 @@
 #include <optional>
 #include <vector>
 
+#include "scheduler/capacity/claim.h"
 #include "scheduler/outcome.h"
-#include "scheduler/quota/names.h"
 #include "scheduler/shape.h"
 
 namespace muster::scheduler {
 
 struct SchedulerState;
 
-// Holds back a refused Workload as long as less than `needed` of a quota is within reach.
+// Holds back a refused Workload as long as less than `needed` of a quota or of another capacity is within reach.
 struct WakeCondition {
-  QuotaId quota;
+  CapacityKey key;
   int64_t needed;
 
   bool operator==(const WakeCondition&) const = default;
@@ -44,13 +44,13 @@ class WakeIndex {
   void remove(const WakeCondition& wake_condition, const Shape& shape);
 
   // The first Workload in the order of the queue with a wake condition that is met now; nullptr: no such Workload.
-  // `reach`: how much of a quota is within reach.
-  using Reach = std::function<int64_t(QuotaId)>;
+  // `reach`: how much of a capacity is within reach.
+  using Reach = std::function<int64_t(CapacityKey)>;
   WorkloadState* first_within(const Reach& reach) const;
 
  private:
   struct Row;
-  std::map<QuotaId, std::unique_ptr<Row>> rows_;
+  std::map<CapacityKey, std::unique_ptr<Row>> rows_;
 };
 
 }  // namespace muster::scheduler

@@ -5,6 +5,8 @@
 // not moved, since others refer to its ledger.
 #pragma once
 
+#include <cstdint>
+
 #include "scheduler/capacity/claim.h"
 #include "scheduler/quota/ledger.h"
 
@@ -28,6 +30,8 @@ class Capacity {
   void give_back(NodeId queue, const Claim& claim);
   // Whether the ClusterQueue can use less now than the claim asks for.
   bool lacks(NodeId queue, const Claim& claim) const { return !ledger_.fits(queue, claim.quota); }
+  // What the ClusterQueue can still use of a quota; 0 when it is over its limit.
+  int64_t available(NodeId queue, CapacityKey key) const { return ledger_.available(queue, key.unit); }
 
  private:
   Ledger ledger_;

@@ -84,7 +84,7 @@ TEST_CASE("pending queue: a refused shape is parked whole and so is what comes i
   CHECK(queue.refused(two->shape));
   queue.wake_released({});
   CHECK(queue.refused(two->shape));
-  queue.wake_first([](QuotaId) { return 4; });
+  queue.wake_first([](CapacityKey) { return 4; });
   CHECK(queue.refused(two->shape));
   queue.wake({});
   CHECK_FALSE(queue.refused(two->shape));
@@ -158,14 +158,14 @@ TEST_CASE("pending queue: of shapes that wait for quota only the first wakes whe
   queue.await(small->shape, {{0, 2}});
   queue.await(large->shape, {{0, 8}});
   queue.await(medium->shape, {{0, 4}});
-  queue.wake_first([](QuotaId) { return 5; });
+  queue.wake_first([](CapacityKey) { return 5; });
   CHECK(queue.front() == medium.get());
   CHECK(queue.active() == 1);
   // One that comes after the front is not needed yet.
-  queue.wake_first([](QuotaId) { return 5; });
+  queue.wake_first([](CapacityKey) { return 5; });
   CHECK(queue.active() == 1);
   queue.remove(*medium);
-  queue.wake_first([](QuotaId) { return 1; });
+  queue.wake_first([](CapacityKey) { return 1; });
   CHECK(queue.front() == nullptr);
   queue.wake({});
   CHECK(queue.front() == large.get());
@@ -182,13 +182,13 @@ TEST_CASE("pending queue: a shape that waits for quota is known by the first of 
   }
   queue.park(*second);
   queue.remove(*first);
-  queue.wake_first([](QuotaId) { return 2; });
+  queue.wake_first([](CapacityKey) { return 2; });
   CHECK(queue.front() == other.get());
   queue.remove(*other);
-  queue.wake_first([](QuotaId) { return 2; });
+  queue.wake_first([](CapacityKey) { return 2; });
   CHECK(queue.front() == second.get());
   queue.remove(*second);
-  queue.wake_first([](QuotaId) { return 2; });
+  queue.wake_first([](CapacityKey) { return 2; });
   CHECK(queue.front() == nullptr);
 }
 

@@ -151,10 +151,10 @@ TEST_CASE("wake conditions: the index finds the first one whose condition is met
         waiting[which] = {static_cast<QuotaId>(quota), amount};
         index.add(waiting[which], all[which]->shape, *all[which]);
       }
-      const auto reach = [&, of = amount](QuotaId id) { return (of + static_cast<int64_t>(id) * 3) % 10; };
+      const auto reach = [&, of = amount](CapacityKey key) { return (of + static_cast<int64_t>(key.unit) * 3) % 10; };
       WorkloadState* first = nullptr;
       for (const auto& [other, wake_condition] : waiting) {
-        if (wake_condition.needed > reach(wake_condition.quota)) continue;
+        if (wake_condition.needed > reach(wake_condition.key)) continue;
         if (first == nullptr || queued_before(*all[other], *first)) first = all[other].get();
       }
       RC_ASSERT(index.first_within(reach) == first);
