@@ -149,6 +149,7 @@ bool Cycle::fits_beside_victims(const CycleEntry& entry) {
   const NodeId queue = entry.workload->queue->node;
   const Capacity::Simulation simulation(state_.capacity);
   for (const Held& held : held_) state_.capacity.give_back(held.queue, held.claim);
+  if (state_.capacity.lacks_further(entry.placement.claim.further)) return false;
   state_.capacity.take(queue, entry.placement.claim);
   return std::all_of(
       entry.placement.claim.quota.begin(), entry.placement.claim.quota.end(), [&](const QuotaAmount& used) {
@@ -213,7 +214,7 @@ void Cycle::hold(const CycleEntry& entry, Claim claim) {
   held_.push_back({queue, std::move(claim)});
 }
 
-// The amount that it can hold without preemption: beyond its nominal quota only if it borrows.
+// The amounts that it can hold without preemption: beyond its nominal quota only if it borrows.
 Claim Cycle::claim_to_reserve(const CycleEntry& entry) const {
   const NodeId queue = entry.workload->queue->node;
   Claim claim = entry.placement.claim;
@@ -224,6 +225,7 @@ Claim Cycle::claim_to_reserve(const CycleEntry& entry) const {
     const int64_t left = saturating_subtract(most, state_.ledger.usage(queue, entry_amount.quota));
     entry_amount.amount = std::max<int64_t>(0, std::min(entry_amount.amount, left));
   }
+  for (CapacityUse& use : claim.further) use.amount = std::min(use.amount, state_.capacity.available(queue, use.key));
   return claim;
 }
 

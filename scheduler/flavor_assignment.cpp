@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "api/requests.h"
+#include "scheduler/capacity/capacity.h"
 #include "scheduler/preemption/preemption.h"
 
 namespace muster::scheduler {
@@ -98,7 +99,7 @@ bool FlavorAssigner::place_pod_set(size_t index, Placement& placement, PodSetPla
     }
     // Chosen together with an earlier resource of its group.
     if (pod_set.choice(request.resource) != nullptr) continue;
-    Scan found = scan(*group, index, pod_set.requests, request.resource, placement.claim.quota);
+    Scan found = scan(*group, index, pod_set, request.resource, placement.claim);
     reason = std::max(reason, found.reason);
     if (found.choices.empty()) {
       pod_set.obstacles = std::move(found.obstacles);
@@ -110,6 +111,7 @@ bool FlavorAssigner::place_pod_set(size_t index, Placement& placement, PodSetPla
       pod_set.choices.push_back(choice);
       positions.push_back({static_cast<uint32_t>(index), choice.resource, found.stopped_at});
     }
+    for (const CapacityUse& use : found.uses) add_use(placement.claim.further, use);
     pod_set.obstacles.insert(pod_set.obstacles.end(), found.obstacles.begin(), found.obstacles.end());
   }
   // Pods without counted requests have no flavor, and so no topology.
@@ -121,11 +123,10 @@ bool FlavorAssigner::place_pod_set(size_t index, Placement& placement, PodSetPla
 
 // The flavors of a group in their order. An attempt ends at the first fitting flavor, and the next attempt continues
 // after it: so a Workload that was not admitted on that flavor reaches the others (flavorFungibility, KEP-582).
-FlavorAssigner::Scan FlavorAssigner::scan(const QueueGroup& group, size_t pod_set,
-                                          const std::vector<ResourceAmount>& requests, ResourceId first,
-                                          const Amounts& before) const {
+FlavorAssigner::Scan FlavorAssigner::scan(const QueueGroup& group, size_t index, const PodSetPlacement& pod_set,
+                                          ResourceId first, const Claim& before) const {
   Scan scan;
-  const PodSet& asked = workload_.object->pod_sets[pod_set];
+  const PodSet& asked = workload_.object->pod_sets[index];
   const int count = static_cast<int>(group.flavors.size());
   Standing best{Rank::kNoFit, std::numeric_limits<int>::max()};
   int last = -1;
@@ -133,7 +134,7 @@ FlavorAssigner::Scan FlavorAssigner::scan(const QueueGroup& group, size_t pod_se
     scan.reason = scan.reason == PendingReason::kNone ? reason : std::min(scan.reason, reason);
   };
   // With nominated flavors the scan only repeats them, wherever the last attempt stopped.
-  const int start = nominated_ != nullptr ? 0 : workload_.progress.next_flavor(static_cast<uint32_t>(pod_set), first);
+  const int start = nominated_ != nullptr ? 0 : workload_.progress.next_flavor(static_cast<uint32_t>(index), first);
   // A flavor that has failed for the Workload is ignored.
   int final = count - 1;
   while (final >= 0 && workload_.has_failed(group.flavors[final])) --final;
@@ -144,7 +145,7 @@ FlavorAssigner::Scan FlavorAssigner::scan(const QueueGroup& group, size_t pod_se
       continue;
     }
     last = i;
-    if (pinned_out(pod_set, first, flavor)) {
+    if (pinned_out(index, first, flavor)) {
       scan.obstacles.push_back({.kind = FlavorRejection::Kind::kPinned, .flavor = flavor, .resource = first});
       continue;
     }
@@ -153,12 +154,14 @@ FlavorAssigner::Scan FlavorAssigner::scan(const QueueGroup& group, size_t pod_se
       refuse(PendingReason::kNoMatchingFlavor);
       continue;
     }
-    Try tried = try_flavor(group, flavor, requests, before, scan.obstacles);
+    Try tried = try_flavor(group, flavor, pod_set.requests, before.quota, scan.obstacles);
+    ask_further(flavor, index, pod_set, before, tried, scan.obstacles);
     if (tried.standing.rank == Rank::kNoFit) refuse(tried.reason);
     const bool stop = !go_on(tried.standing);
     if (stop || preferred(tried.standing, best)) {
       best = tried.standing;
       scan.choices = std::move(tried.choices);
+      scan.uses = std::move(tried.uses);
     }
     if (stop) break;
   }
@@ -223,6 +226,50 @@ FlavorAssigner::Try FlavorAssigner::try_flavor(const QueueGroup& group, FlavorId
     tried.choices.push_back({request.resource, flavor, quota, mode, standing.level});
   }
   return tried;
+}
+
+// After quota: without quota on the flavor it does not matter what else there is.
+void FlavorAssigner::ask_further(FlavorId flavor, size_t index, const PodSetPlacement& pod_set, const Claim& before,
+                                 Try& tried, std::vector<FlavorRejection>& obstacles) const {
+  if (tried.standing.rank == Rank::kNoFit) return;
+  Capacity::Assigned assigned = state_.capacity.assign({.workload = *workload_.object,
+                                                        .pod_set = workload_.object->pod_sets[index],
+                                                        .count = pod_set.count,
+                                                        .flavor = state_.names.flavor_name(flavor),
+                                                        .earlier = before.further});
+  tried.uses = std::move(assigned.uses);
+  if (assigned.shortages.empty()) return;
+  bool permanent = false;
+  for (Shortage& shortage : assigned.shortages) {
+    permanent |= shortage.permanent;
+    obstacles.push_back({.kind = FlavorRejection::Kind::kShortage,
+                         .flavor = flavor,
+                         .shortage = std::make_shared<const Shortage>(std::move(shortage))});
+  }
+  // Also where quota is free: preemption looks for the holders of contested quota, and of what is short.
+  for (FlavorChoice& choice : tried.choices) choice.mode = permanent ? FitMode::kNoFit : FitMode::kPreempt;
+  if (permanent) tried.reason = PendingReason::kExceedsMaxQuota;
+  tried.standing.rank =
+      permanent ? Rank::kNoFit : std::min(tried.standing.rank, rank_after_preemption(pod_set, before, tried));
+}
+
+// With victims for all that the pod set needs on this flavor: for quota alone there can be some that free nothing else.
+FlavorAssigner::Rank FlavorAssigner::rank_after_preemption(const PodSetPlacement& pod_set, const Claim& before,
+                                                           const Try& tried) const {
+  if (tried.standing.rank == Rank::kNoCandidates) return Rank::kNoCandidates;
+  PreemptionRequest request{.preemptor = workload_, .contested = {}, .claim = before, .now = now_};
+  for (const CapacityUse& use : tried.uses) add_use(request.claim.further, use);
+  for (const FlavorChoice& choice : tried.choices) {
+    request.contested.push_back(choice.quota);
+    const auto asked = std::find_if(pod_set.requests.begin(), pod_set.requests.end(),
+                                    [&](const ResourceAmount& entry) { return entry.resource == choice.resource; });
+    add_amount(request.claim.quota, choice.quota, asked->amount);
+  }
+  const std::vector<Victim> victims = find_victims(state_, request, spared_);
+  if (victims.empty()) return Rank::kNoCandidates;
+  const bool own = std::any_of(victims.begin(), victims.end(),
+                               [&](const Victim& victim) { return victim.workload->queue == &queue_; });
+  return own ? Rank::kPreempt : Rank::kReclaim;
 }
 
 FlavorAssigner::Standing FlavorAssigner::stand(QuotaId quota, int64_t before, int64_t request, bool ask_preemption,

@@ -78,6 +78,7 @@ class FlavorAssigner {
   };
   struct Scan {
     std::vector<FlavorChoice> choices;
+    CapacityUses uses;  // of further capacities
     std::vector<FlavorRejection> obstacles;
     int stopped_at = ScanProgress::kFinished;
     PendingReason reason = PendingReason::kNone;  // the mildest reason of the flavors that do not fit
@@ -85,16 +86,20 @@ class FlavorAssigner {
   struct Try {
     Standing standing;
     std::vector<FlavorChoice> choices;
+    CapacityUses uses{};
     PendingReason reason = PendingReason::kNone;
   };
 
   std::vector<ResourceAmount> requests_of(size_t pod_set, int32_t count) const;
   bool place_pod_set(size_t index, Placement& placement, PodSetPlacement& pod_set) const;
-  Scan scan(const QueueGroup& group, size_t pod_set, const std::vector<ResourceAmount>& requests, ResourceId first,
-            const Amounts& before) const;
+  Scan scan(const QueueGroup& group, size_t index, const PodSetPlacement& pod_set, ResourceId first,
+            const Claim& before) const;
   bool pinned_out(size_t pod_set, ResourceId resource, FlavorId flavor) const;
   Try try_flavor(const QueueGroup& group, FlavorId flavor, const std::vector<ResourceAmount>& requests,
                  const Amounts& before, std::vector<FlavorRejection>& obstacles) const;
+  void ask_further(FlavorId flavor, size_t index, const PodSetPlacement& pod_set, const Claim& before, Try& tried,
+                   std::vector<FlavorRejection>& obstacles) const;
+  Rank rank_after_preemption(const PodSetPlacement& pod_set, const Claim& before, const Try& tried) const;
   Standing stand(QuotaId quota, int64_t before, int64_t request, bool ask_preemption,
                  std::vector<FlavorRejection>& obstacles, PendingReason& reason) const;
   bool preferred(const Standing& a, const Standing& b) const;

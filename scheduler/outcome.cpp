@@ -4,6 +4,7 @@
 
 #include "api/requests.h"
 #include "api/workload.h"
+#include "scheduler/capacity/further_capacity.h"
 
 namespace muster::scheduler {
 namespace {
@@ -41,6 +42,8 @@ std::string to_text(const QuotaIdTable& names, const FlavorRejection& obstacle) 
       return "insufficient unused quota for " + resource + " in flavor " + flavor + ", " +
              text(saturating_subtract(wanted, obstacle.limit)) + " more needed";
     }
+    case Kind::kShortage:
+      return obstacle.shortage->message;
     // kPinned: the flavors were nominated with the quota of the start of the cycle. When the turn of the Workload
     // comes, only these are tried again, as in Kueue.
     default:

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +15,8 @@
 #include "scheduler/quota/names.h"
 
 namespace muster::scheduler {
+
+struct Shortage;
 
 enum class AttemptResult {
   kNoFit,                // no flavor can hold it
@@ -58,6 +61,7 @@ struct FlavorRejection {
     kNoFlavor,    // the same, and they ask for no resource that a flavor could hold
     kExceedsMax,  // more than the ClusterQueue could ever have
     kNoneUnused,  // more than is unused
+    kShortage,    // of a further capacity: `shortage`
     kPinned       // flavors were decided earlier in the cycle
   };
 
@@ -69,6 +73,7 @@ struct FlavorRejection {
   int64_t earlier = 0;    // by the pod sets before it
   int64_t limit = 0;      // available: unused quota, or the maximum
   std::string detail{};
+  std::shared_ptr<const Shortage> shortage{};
 };
 
 struct PodSetObstacles {

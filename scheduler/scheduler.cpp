@@ -17,7 +17,8 @@ bool is_news(const Decision& decision) {
 
 }  // namespace
 
-Scheduler::Scheduler(SchedulerSettings settings) : state_(std::move(settings)) {}
+Scheduler::Scheduler(SchedulerSettings settings, FurtherCapacities further)
+    : state_(std::move(settings), std::move(further)) {}
 Scheduler::~Scheduler() = default;
 
 void Scheduler::put(const ClusterQueuePtr& object) {
@@ -154,6 +155,10 @@ void Scheduler::prepare(Now clocks, bool only_what_it_helps) {
     // A Workload that was spared can be preempted from now on.
     queue->pending.wake(now);
     wake_.mark_dirty(*queue);
+  }
+  // A further capacity belongs to no tree: any pending Workload can wait for what was released.
+  if (wake_.take_further_release()) {
+    for (const auto& [name, queue] : state_.queues) wake_.released(*queue, true);
   }
   for (const NodeId root : wake_.take_released_trees()) {
     // All of its Workloads compete already.

@@ -25,6 +25,7 @@
 
 #include "api/requests.h"
 #include "base/clock.h"
+#include "scheduler/capacity/further_capacity.h"
 #include "scheduler/decision.h"
 #include "scheduler/queue_table.h"
 #include "scheduler/state.h"
@@ -35,7 +36,8 @@ namespace muster::scheduler {
 
 class Scheduler {
  public:
-  explicit Scheduler(SchedulerSettings settings = {});
+  // `further`: what Workloads hold beside quota.
+  explicit Scheduler(SchedulerSettings settings = {}, FurtherCapacities further = {});
   ~Scheduler();
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;

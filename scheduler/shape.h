@@ -14,6 +14,7 @@
 
 namespace muster::scheduler {
 
+class Capacity;
 struct WorkloadState;
 
 // A digest; equal shapes have equal digests.
@@ -30,6 +31,8 @@ struct ShapeHash {
 // Pod templates are shared by many Workloads, so the relevant fields of each are read once.
 class Shapes {
  public:
+  explicit Shapes(const Capacity& capacity) : capacity_(capacity) {}
+
   Shape shape_of(const WorkloadState& workload);
 
  private:
@@ -39,6 +42,7 @@ class Shapes {
     std::weak_ptr<const PodSpec> spec;
     std::string digest;
   };
+  const Capacity& capacity_;
   // Only looked up and swept, so the order of addresses has no effect.
   std::unordered_map<const PodSpec*, Known> specs_;
   size_t sweep_at_ = 1024;

@@ -59,7 +59,7 @@ struct SchedulerSettings {
 struct SchedulerState {
   SchedulerSettings settings;
   QuotaIdTable names;
-  Capacity capacity{names};
+  Capacity capacity;
   const Ledger& ledger = capacity.quota();  // to read
   std::vector<FlavorState> flavors;         // by FlavorId
   std::vector<QueueState*> node_queue;      // by NodeId; null for Cohorts
@@ -80,7 +80,8 @@ struct SchedulerState {
   // The Workload that is being evaluated; read after an exception.
   const WorkloadState* subject = nullptr;
 
-  explicit SchedulerState(SchedulerSettings given) : settings(std::move(given)), pods(names.resource("pods")) {}
+  explicit SchedulerState(SchedulerSettings given, FurtherCapacities further = {})
+      : settings(std::move(given)), capacity(names, std::move(further)), pods(names.resource("pods")) {}
   bool fair() const { return !settings.fair_sharing.empty(); }
   const ResourceFlavor* flavor(FlavorId id) const { return id < flavors.size() ? flavors[id].object.get() : nullptr; }
   QueueState* queue_at(NodeId node) const { return node_queue[node]; }
@@ -88,7 +89,7 @@ struct SchedulerState {
   WorkloadState* find_workload(const std::string& ns, const std::string& name) const;
 };
 
-// During a simulation: these Workloads hold no quota and are no candidates. End it before the
+// During a simulation: these Workloads hold nothing and are no candidates. End it before the
 // Capacity::Simulation that it runs in.
 class SimulatedRemoval {
  public:

@@ -4,6 +4,7 @@
 #include <ext/pb_ds/assoc_container.hpp>
 #include <tuple>
 
+#include "scheduler/capacity/further_capacity.h"
 #include "scheduler/state.h"
 
 namespace muster::scheduler {
@@ -89,6 +90,13 @@ WorkloadState* WakeIndex::first_within(const Reach& reach) const {
 
 namespace {
 
+// A Workload of higher priority is no victim by any policy of its ClusterQueue.
+bool has_no_victim_in_queue(const QueueState& queue, const WorkloadState& workload) {
+  return queue.object->preemption.within_cluster_queue == PreemptionPolicy::kNever ||
+         std::all_of(queue.reserved.begin(), queue.reserved.end(),
+                     [&](const WorkloadState* other) { return other->priority() > workload.priority(); });
+}
+
 // Whether it will find no victims for this amount, for any state of its Cohort: a borrower cannot reclaim from other
 // queues, and its own ClusterQueue has no victim.
 bool finds_no_victims(const SchedulerState& state, const WorkloadState& workload, const FlavorRejection& obstacle) {
@@ -103,9 +111,31 @@ bool finds_no_victims(const SchedulerState& state, const WorkloadState& workload
   // reclaims.
   const bool flat = parent == kNoNode || parent == state.ledger.root(queue.node);
   if (!flat || !state.ledger.borrowing_with(queue.node, obstacle.quota, obstacle.requested)) return false;
-  return policy.within_cluster_queue == PreemptionPolicy::kNever ||
-         std::all_of(queue.reserved.begin(), queue.reserved.end(),
-                     [&](const WorkloadState* other) { return other->priority() > workload.priority(); });
+  return has_no_victim_in_queue(queue, workload);
+}
+
+// The same for a further capacity: the policies allow no eviction of any of its holders.
+bool finds_no_holders(const SchedulerState& state, const WorkloadState& workload) {
+  const QueueState& queue = *workload.queue;
+  const bool reclaims = queue.object->preemption.reclaim_within_cohort != PreemptionPolicy::kNever;
+  return (!reclaims || state.ledger.parent(queue.node) == kNoNode) && has_no_victim_in_queue(queue, workload);
+}
+
+// Whether the Workload has to wait for a release because of this obstacle, or whatever is released.
+bool still_blocks(const SchedulerState& state, const WorkloadState& workload, const FlavorRejection& obstacle) {
+  const NodeId queue = workload.queue->node;
+  switch (obstacle.kind) {
+    case FlavorRejection::Kind::kNoneUnused:
+      return state.ledger.available(queue, obstacle.quota) < obstacle.requested &&
+             finds_no_victims(state, workload, obstacle);
+    case FlavorRejection::Kind::kShortage:
+      return obstacle.shortage->permanent ||
+             (state.capacity.available(queue, obstacle.shortage->key) < obstacle.shortage->needed &&
+              finds_no_holders(state, workload));
+    default:
+      // Missing flavors, taints and maximums do not end by a release. kPinned says nothing about quota.
+      return obstacle.kind != FlavorRejection::Kind::kPinned;
+  }
 }
 
 }  // namespace
@@ -117,20 +147,17 @@ std::optional<std::vector<WakeCondition>> wake_conditions_of(const SchedulerStat
   if (std::any_of(why.begin(), why.end(), [](const FlavorRejection& each) { return each.kind == Kind::kNotCovered; }))
     return std::vector<WakeCondition>{};
   const QueueState& queue = *workload.queue;
-  const auto stands = [&](const FlavorRejection& obstacle) {
-    // Missing flavors, taints and maximums do not end by a release. kPinned says nothing about quota.
-    if (obstacle.kind != Kind::kNoneUnused) return obstacle.kind != Kind::kPinned;
-    return state.ledger.available(queue.node, obstacle.quota) < obstacle.requested &&
-           finds_no_victims(state, workload, obstacle);
-  };
   // One resource group without a fitting flavor is enough to wait.
   for (const QueueGroup& group : queue.groups) {
     std::vector<WakeCondition> wake_conditions;
     const bool blocked = std::all_of(group.flavors.begin(), group.flavors.end(), [&](FlavorId flavor) {
-      const auto obstacle = std::find_if(
-          why.begin(), why.end(), [&](const FlavorRejection& each) { return each.flavor == flavor && stands(each); });
+      const auto obstacle = std::find_if(why.begin(), why.end(), [&](const FlavorRejection& each) {
+        return each.flavor == flavor && still_blocks(state, workload, each);
+      });
       if (obstacle == why.end()) return false;
       if (obstacle->kind == Kind::kNoneUnused) wake_conditions.push_back({obstacle->quota, obstacle->requested});
+      if (obstacle->kind == Kind::kShortage && !obstacle->shortage->permanent)
+        wake_conditions.push_back({obstacle->shortage->key, obstacle->shortage->needed});
       return true;
     });
     if (blocked) return wake_conditions;

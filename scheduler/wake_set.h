@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "scheduler/capacity/claim.h"
 #include "scheduler/dirty_trees.h"
 #include "scheduler/quota/ledger.h"
 #include "scheduler/state.h"
@@ -23,6 +24,8 @@ class WakeSet {
   // stopped or deleted LocalQueue. Kueue forgets this retry, and so does a single turn; drain() does it after all
   // others.
   void released(QueueState& queue, bool by_running_queue);
+  // Uses of further capacities were released, if the claim had any: the trees of all ClusterQueues are due.
+  void released_further(const Claim& claim) { further_released_ |= !claim.further.empty(); }
   // The Workloads of the LocalQueue that are in no queue can enter one.
   void entering(LocalQueueState& queue) { entering_.insert(&queue); }
   // The pending Workloads of the ClusterQueue have changed.
@@ -33,6 +36,7 @@ class WakeSet {
   // Each event once.
   bool take_structure_change() { return std::exchange(structure_changed_, false); }
   std::set<LocalQueueState*, ByName> take_entering() { return std::exchange(entering_, {}); }
+  bool take_further_release() { return std::exchange(further_released_, false); }
   // The roots of the trees with a release, which become dirty.
   std::set<NodeId> take_released_trees();
 
@@ -47,6 +51,7 @@ class WakeSet {
   bool structure_changed_ = true;
   std::set<QueueState*, ByName> released_;
   std::set<QueueState*, ByName> deferred_releases_;
+  bool further_released_ = false;
   std::set<LocalQueueState*, ByName> entering_;
   DirtyTrees trees_;
 };

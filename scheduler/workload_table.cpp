@@ -154,7 +154,7 @@ void WorkloadTable::leave(WorkloadState& state) {
   if (state.holds_quota()) {
     QueueState& queue = *state.queue;
     const bool counted = queue.node != kNoNode;
-    release(state_, state);
+    wake_.released_further(release(state_, state).claim);
     state.progress = {};
     const LocalQueue* local = state.local_queue == nullptr ? nullptr : state.local_queue->object.get();
     // A deleted ClusterQueue lives until the last Workload has released its quota.
@@ -179,6 +179,7 @@ void WorkloadTable::take_reservation(WorkloadState& state, WorkloadState::Holdin
   const Condition* reserved = find_condition(state.object->status.conditions, kQuotaReservedCondition);
   read_admission_usage(state_.names, *state.object, *state.object->status.admission, state_.settings.reclaims,
                        held.claim.quota, held.used_quotas);
+  held.claim.further = state_.capacity.held(*state.object, *state.object->status.admission);
   // A client that writes admissions by itself can leave the time out.
   held.reserved_at = reserved->last_transition.is_zero() ? to_timestamp(now.wall) : reserved->last_transition;
   read_start(*state.object, held, now);
@@ -209,6 +210,7 @@ void WorkloadTable::update_reserved(WorkloadState& state, Now now) {
   // Less than before is a release: ended pods release their quota while the others run (KEP-78).
   if (moved || before != held.claim) {
     if (queue.node != kNoNode) wake_.released(queue, true);
+    wake_.released_further(before);
     queues_.drop_if_unused(queue);
   }
   // Pending Workloads can evict it now.

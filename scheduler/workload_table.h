@@ -59,7 +59,7 @@ class WorkloadTable {
   SchedulerState& state_;
   QueueTable& queues_;
   WakeSet& wake_;
-  Shapes shapes_;
+  Shapes shapes_{state_.capacity};
   uint64_t last_sequence_ = 0;     // of WorkloadState
   std::vector<std::string> left_;  // see Scheduler::take_left()
   // Workloads in a queue whose object has an obsolete condition: that an evaluation is pending, or an earlier reason of

@@ -35,6 +35,7 @@ struct CapacityUse {
 };
 // One entry per key, sorted by key.
 using CapacityUses = std::vector<CapacityUse>;
+void add_use(CapacityUses& uses, const CapacityUse& use);
 
 struct Claim {
   Amounts quota{};

@@ -71,9 +71,26 @@ int recent_evictions(const WorkloadState& victim, const WorkloadState& preemptor
   return 0;
 }
 
+namespace {
+
+// Whether it holds one of the further uses that are short.
+bool holds_short_use(const SchedulerState& state, const PreemptionRequest& request, const WorkloadState& candidate) {
+  const CapacityUses& held = candidate.holding().claim.further;
+  return std::any_of(held.begin(), held.end(), [&](const CapacityUse& use) {
+    const CapacityUses& asked = request.claim.further;
+    return std::any_of(asked.begin(), asked.end(), [&](const CapacityUse& wanted) {
+      return wanted.key == use.key &&
+             wanted.amount > state.capacity.available(request.preemptor.queue->node, wanted.key);
+    });
+  });
+}
+
+}  // namespace
+
 bool may_evict(const SchedulerState& state, const PreemptionRequest& request, PreemptionPolicy policy,
                const WorkloadState& candidate, Spared& spared) {
-  if (candidate.holding().taken_away || !candidate.can_be_stopped || !uses_any(candidate, request.contested) ||
+  if (candidate.holding().taken_away || !candidate.can_be_stopped ||
+      (!uses_any(candidate, request.contested) && !holds_short_use(state, request, candidate)) ||
       !satisfies(policy, request.preemptor, candidate))
     return false;
   // Its quota comes back anyway, so it is taken without any limit of evictions or protection.

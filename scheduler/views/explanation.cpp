@@ -4,6 +4,7 @@
 
 #include "api/texts/unmet_requests.h"
 #include "api/workload_conditions.h"
+#include "scheduler/capacity/further_capacity.h"
 #include "scheduler/eligibility.h"
 #include "scheduler/flavor_assignment.h"
 #include "scheduler/state.h"
@@ -25,6 +26,18 @@ int64_t asked_before(const LastAttempt* refusal, uint32_t pod_set, FlavorId flav
     }
   }
   return 0;
+}
+
+// What the last evaluation has found short on this flavor beside quota; null: nothing.
+const Shortage* shortage_on(const LastAttempt* refusal, uint32_t pod_set, FlavorId flavor) {
+  if (refusal == nullptr) return nullptr;
+  for (const PodSetObstacles& obstacles : refusal->pod_sets) {
+    if (obstacles.pod_set != pod_set) continue;
+    for (const FlavorRejection& obstacle : obstacles.obstacles) {
+      if (obstacle.flavor == flavor && obstacle.shortage != nullptr) return obstacle.shortage.get();
+    }
+  }
+  return nullptr;
 }
 
 // For people who can change the pods or the flavors, so in other words than the condition's message, which is Kueue's.
@@ -92,7 +105,10 @@ void add_rows(const SchedulerState& state, const WorkloadState& workload, const 
     compare(state, queue, flavor, request.resource, made);
     std::optional<FlavorRejection> obstacle = why_ineligible(state, flavor, object);
     if (!obstacle && workload.has_failed(flavor)) obstacle = FlavorRejection{.kind = FlavorRejection::Kind::kFailed};
-    if (!obstacle) continue;
+    if (!obstacle) {
+      if (const Shortage* shortage = shortage_on(refusal, pod_set, flavor)) made.verdict += "; " + shortage->message;
+      continue;
+    }
     made.suitable = false;
     made.verdict = why_unsuitable(*obstacle);
     made.why = why_of(obstacle->kind);
@@ -144,6 +160,23 @@ std::string outlook_of(const LastAttempt& refusal) {
   }
 }
 
+// Where a further capacity is short, also what would have to change there.
+std::string full_outlook_of(const LastAttempt& refusal) {
+  using Kind = FlavorRejection::Kind;
+  if (refusal.reason != PendingReason::kWaitingForQuota && refusal.reason != PendingReason::kExceedsMaxQuota)
+    return outlook_of(refusal);
+  bool lacks_quota = false;
+  std::string change;
+  for (const PodSetObstacles& obstacles : refusal.pod_sets) {
+    for (const FlavorRejection& obstacle : obstacles.obstacles) {
+      lacks_quota |= obstacle.kind == Kind::kNoneUnused || obstacle.kind == Kind::kExceedsMax;
+      if (obstacle.kind == Kind::kShortage && change.empty()) change = obstacle.shortage->change;
+    }
+  }
+  if (change.empty()) return outlook_of(refusal);
+  return lacks_quota ? outlook_of(refusal) + " " + change : change;
+}
+
 }  // namespace
 
 std::optional<SchedulerView> explain_pending(const SchedulerState& state, const std::string& ns,
@@ -184,7 +217,7 @@ std::optional<SchedulerView> explain_pending(const SchedulerState& state, const 
   } else {
     explanation.reason = to_text(refusal->reason);
     explanation.message = to_message(state.names, *workload->object, *refusal);
-    explanation.outlook = outlook_of(*refusal);
+    explanation.outlook = full_outlook_of(*refusal);
   }
   return explanation;
 }

@@ -74,7 +74,8 @@ inline Workload workload(const std::string& name, const char* local_queue, int32
 // for each ClusterQueue. Every Workload asks for cores of cpu per pod.
 class Cluster {
  public:
-  explicit Cluster(scheduler::SchedulerSettings settings = {}) : scheduler(std::move(settings)) {
+  explicit Cluster(scheduler::SchedulerSettings settings = {}, scheduler::FurtherCapacities further = {})
+      : scheduler(std::move(settings), std::move(further)) {
     scheduler.put_namespace("team", {});
     put(resource_flavor("default"));
   }
