@@ -278,6 +278,24 @@ TEST_CASE("toy capacity: the holder of a license on another flavor is a victim")
   CHECK(cluster.settle() == "-holder ?high:preempting");
 }
 
+TEST_CASE("toy capacity: a flavor whose victims free no license comes after one whose victims free quota") {
+  LicensedCluster cluster(1);
+  cluster.put(resource_flavor("free"));
+  ClusterQueue queue = preempting("a", 10);
+  queue.resource_groups = cpu_groups({{.flavor = "default", .nominal = 10}, {.flavor = "free", .nominal = 1}});
+  cluster.put(queue);
+  cluster.submit("holder", "a", 5, 1, 9);
+  cluster.submit("full", "a", 5, 0, 8);
+  cluster.submit("low", "a", 1, 0);
+  CHECK(cluster.settle() == "+holder +full +low");
+  CHECK(cluster.flavor_of("low") == "free");
+  cluster.end("full");
+  cluster.submit("plain", "a", 1, 0);
+  CHECK(cluster.settle() == "+plain");
+  cluster.submit("high", "a", 1, 1, 5);
+  CHECK(cluster.settle() == "-low ?high:preempting");
+}
+
 TEST_CASE("toy capacity: licenses of victims are not given to others before the victims have left") {
   LicensedCluster cluster(3);
   cluster.put(preempting("a", 10));
