@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/result.h"
-#include "commands/simulate/simulate.h"
+#include "commands/simulate/simulate_options.h"
 
 namespace muster::commands {
 

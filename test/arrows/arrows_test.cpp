@@ -251,6 +251,8 @@ TEST_CASE("arrows: a header and its source are one module, and no modules go in 
     for (const std::string& module : circle) names += (names.empty() ? "" : " ") + module;
     found.push_back(names);
   }
+  for (const auto& names : found) CHECK_MESSAGE(std::find(known.begin(), known.end(), names) != known.end(), names);
+  for (const auto& names : known) CHECK_MESSAGE(std::find(found.begin(), found.end(), names) != found.end(), names);
   CHECK(found == known);
 }
 

@@ -65,14 +65,14 @@ struct Budget {
 TEST_CASE("header budgets: a change of a header compiles no more sources again than it may") {
   static constexpr Budget kBudgets[] = {
       {"api/workload.h", 195, 165},
-      {"kinds/predicate.h", 80, 70},
-      {"kinds/kind_description.h", 80, 70},
+      {"kinds/predicate.h", 78, 72},
+      {"kinds/kind_description.h", 78, 72},
       {"scheduler/state.h", 70, 50},
-      {"api/job.h", 75, 95},
-      {"api/jobset.h", 70, 45},
-      {"api/cluster_queue.h", 145, 135},
-      {"scheduler/decision.h", 35, 40},
-      {"nlohmann/json.hpp", 530, 415},
+      {"api/job.h", 72, 92},
+      {"api/jobset.h", 68, 42},
+      {"api/cluster_queue.h", 142, 132},
+      {"scheduler/decision.h", 32, 38},
+      {"nlohmann/json.hpp", 530, 416},
   };
   const Includes includes = includes_of_all();
   auto product = sources_by_header(includes, false), tests = sources_by_header(includes, true);
