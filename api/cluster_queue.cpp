@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/check_controllers.h"
 #include "api/codec/json.h"
-#include "api/meta/constants.h"
 #include "api/workload_conditions.h"
 
 namespace muster {
@@ -119,7 +119,7 @@ json to_json(const std::vector<FlavorUsage>& usages) {
 }  // namespace
 
 bool AdmissionCheck::has_no_controller() const {
-  return controller == kMultiKueueControllerName || controller == kProvisioningControllerName;
+  return has_no_check_controller(controller);
 }
 
 bool AdmissionCheck::active() const {

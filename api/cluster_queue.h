@@ -142,7 +142,7 @@ struct AdmissionCheck {
   std::string controller;
   Conditions conditions;
 
-  // It is one of Kueue's own controllers, which muster does not have: no controller processes the check.
+  // See has_no_check_controller().
   bool has_no_controller() const;
   // By its condition, which a controller that is gone has possibly left behind.
   bool active() const;

@@ -4,8 +4,8 @@
 //   controllerName: kueue.x-k8s.io/multikueue
 #include <nlohmann/json.hpp>
 
+#include "api/check_controllers.h"
 #include "api/codec/json.h"
-#include "api/meta/constants.h"
 #include "validators/validator.h"
 
 namespace muster::validators::admissioncheck_unsupported {
@@ -15,7 +15,7 @@ using nlohmann::json;
 
 FieldErrors unsupported_in(const json& admission_check) {
   const std::string_view controller = string_at(admission_check, {"spec", "controllerName"});
-  if (controller != kMultiKueueControllerName && controller != kProvisioningControllerName) return {};
+  if (!has_no_check_controller(controller)) return {};
   return {invalid("spec.controllerName", controller,
                   "is not supported by muster; set controllerName to an admission check controller that runs in this "
                   "cluster")};

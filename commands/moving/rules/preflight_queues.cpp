@@ -2,8 +2,8 @@
 #include <map>
 #include <set>
 
+#include "api/check_controllers.h"
 #include "api/codec/json.h"
-#include "api/meta/constants.h"
 #include "api/review/cluster_view.h"
 #include "commands/moving/rules/preflight.h"
 #include "commands/review/review_judge.h"
@@ -88,7 +88,7 @@ void find_checks(const PreflightContext& context) {
     std::vector<std::string> objects = {object_name(*check)};
     if (const auto users = queues.find(name); users != queues.end())
       objects.insert(objects.end(), users->second.begin(), users->second.end());
-    if (controller == kMultiKueueControllerName || controller == kProvisioningControllerName)
+    if (has_no_check_controller(controller))
       context.add(Severity::kHarm, "check-nobody-answers", objects,
                   "the controller " + controller +
                       " is part of Kueue and stops with it: Workloads of these queues would wait for ever",
