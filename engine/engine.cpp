@@ -7,6 +7,7 @@
 #include "base/overloaded.h"
 #include "jobs/kept/kept_object.h"
 #include "kinds/watched_kinds.h"
+#include "reconcilers/checks/check_answers.h"
 #include "scheduler/eligibility.h"
 #include "scheduler/scheduler.h"
 #include "state/metrics/measurements.h"
@@ -28,6 +29,7 @@ std::vector<const ResourceType*> watched_types() {
 Engine::Engine(EngineSettings settings, std::span<const reconcilers::Reconciler* const> table)
     : settings_(settings.reconcilers),
       reconcilers_(table),
+      check_controllers_(settings.check_controllers),
       expected_kinds_(watched_kinds().size()),
       admissions_at_a_time_(settings.admissions_at_a_time),
       writes_at_a_time_(settings.writes_at_a_time),
@@ -77,6 +79,11 @@ void Engine::concern(const TypedObject& object) {
     } catch (const std::exception& thrown) {
       set_aside(describe(key_of(object), Broke::kReconciling, reconciler->name, thrown));
     }
+  }
+  try {
+    reconcilers::add_check_requests(check_controllers_, state_, object, keys);
+  } catch (const std::exception& thrown) {
+    set_aside(describe(key_of(object), Broke::kReconciling, "check controllers", thrown));
   }
   for (const ObjectKey& key : keys) work_queue_.enqueue(key);
 }
@@ -294,7 +301,7 @@ void Engine::reconcile(const ObjectKey& key, Commands& commands, Now wall_now) {
   if (rests_on_unknown(key)) return;
   bool broke = false;
   const WatchedStep step(watch_, "reconciling", &key);
-  const reconcilers::ReconcileContext context{state_, scheduler_feed_.driver(), settings_, now};
+  const reconcilers::ReconcileContext context{state_, scheduler_feed_.driver(), settings_, now, check_controllers_};
   state_.pauses().begin_round();
   for (const reconcilers::Reconciler* reconciler : reconcilers_) {
     reconcilers::Plan plan;

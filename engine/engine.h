@@ -52,6 +52,8 @@ struct EngineSettings {
   // no other bound.
   size_t writes_at_a_time = 1024;
   ReconcilerSettings reconcilers{};
+  // Rows must outlive the engine; tests pass their own controllers.
+  reconcilers::CheckControllers check_controllers = engine::check_controllers();
   // Called at every step; must outlive the engine. Null: none.
   StepWatch* watch = nullptr;
   // Called by engine/loop/ for every batch; must outlive it. Null: none.
@@ -100,6 +102,7 @@ class Engine {
   const state::ClusterState& state() const { return state_; }
   // What the scheduler has decided, also what is not written yet.
   const state::SchedulerDriver& decisions() const { return scheduler_feed_.driver(); }
+  reconcilers::CheckControllers check_controllers() const { return check_controllers_; }
   const QueueSettings& queue_settings() const { return settings_.queues; }
   const UnsupportedObjects& unsupported() const { return unsupported_; }
   const state::ResourceSeconds& resource_seconds() const { return resource_seconds_; }
@@ -178,6 +181,7 @@ class Engine {
 
   const ReconcilerSettings settings_;
   const std::span<const reconcilers::Reconciler* const> reconcilers_;
+  const reconcilers::CheckControllers check_controllers_;
   const size_t expected_kinds_;
   const size_t admissions_at_a_time_;
   const size_t writes_at_a_time_;

@@ -6,6 +6,7 @@
 #include "explain/explain_context.h"
 #include "explain/history/workload_moments.h"
 #include "jobs/job_kind.h"
+#include "reconcilers/checks/check_controller.h"
 #include "scheduler/decision.h"
 
 namespace muster::explain {
@@ -134,13 +135,23 @@ void explain_backoff(const ExplainContext& context, const Workload& workload, Ex
   add_remedies(Cause::kBackoff, {}, reply);
 }
 
-void explain_checks(const Workload& workload, ExplainReply& reply) {
+// The sentence of muster's own controller of this check; empty for a controller of another program.
+std::string sentence_of(const ExplainContext& context, const Workload& workload, const AdmissionCheckState& known) {
+  const AdmissionCheck* check = context.state.admission_check(known.name);
+  if (check == nullptr) return "";
+  const auto* controller = reconcilers::find_check_controller(context.check_controllers, check->controller);
+  return controller == nullptr ? "" : controller->explain({context, workload, known}, *check);
+}
+
+void explain_checks(const ExplainContext& context, const Workload& workload, ExplainReply& reply) {
   std::string names;
   for (const AdmissionCheckState& check : workload.status.admission_checks) {
     if (check.state == kCheckReady) continue;
     names += (names.empty() ? "" : ", ") + check.name;
     reply.because.push_back("AdmissionCheck " + check.name + " is " + check.state +
                             (check.message.empty() ? "." : ": " + check.message));
+    if (std::string sentence = sentence_of(context, workload, check); !sentence.empty())
+      reply.because.push_back(std::move(sentence));
   }
   reply.say(kUnsatisfiedChecksReason,
             names.empty() ? reply.subject() + " has its quota and is about to be admitted."
@@ -187,7 +198,7 @@ void explain_state(const ExplainContext& context, const Workload& workload, cons
   if (!workload.active) return explain_inactive(workload, reply);
   if (workload.evicted() && workload.has_quota_reserved()) return explain_stopping(context, workload, job, reply);
   if (workload.admitted() && workload.has_quota_reserved()) return explain_admitted(context, workload, job, reply);
-  if (workload.has_quota_reserved()) return explain_checks(workload, reply);
+  if (workload.has_quota_reserved()) return explain_checks(context, workload, reply);
   if (requeue && !requeue->requeue_at.is_zero() && to_time_point(requeue->requeue_at) > context.now.wall)
     return explain_backoff(context, workload, reply);
   explain_waiting(context, workload, reply);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <chrono>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -24,6 +25,10 @@ namespace muster::reconcilers {
 // time until the next attempt.
 constexpr Duration kTakenInterval = std::chrono::seconds(30);
 
+// muster's own admission check controllers (reconcilers/checks/check_controller.h).
+struct CheckController;
+using CheckControllers = std::span<const CheckController* const>;
+
 // What a reconciler decides from. References to what the engine owns, for one pass.
 struct ReconcileContext {
   const state::ClusterState& state;
@@ -31,6 +36,7 @@ struct ReconcileContext {
   const state::SchedulerDriver& decisions;
   const ReconcilerSettings& settings;
   Now now;
+  CheckControllers check_controllers{};
 
   const QueueSettings& queues() const { return settings.queues; }
 };

@@ -77,7 +77,8 @@ server::Explainer make_explainer(kube::Authorizer& authorizer, std::function<Eng
     if (deciding == nullptr) return explained;
     const auto estimates = starts ? starts() : nullptr;
     deciding->ask([&, used = settings()](const engine::Engine& engine) {
-      explained = explain::explain(key, {engine.state(), engine.decisions(), used, clock.now()}, engine.leads());
+      explained = explain::explain(
+          key, {engine.state(), engine.decisions(), used, clock.now(), engine.check_controllers()}, engine.leads());
       add_start(engine.state(), estimates.get(), *explained);
     });
     if (!explained) return explained;

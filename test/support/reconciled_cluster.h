@@ -21,6 +21,7 @@ class ReconciledCluster : public ObjectServer {
 
   Reconcilers reconcilers;
   ReconcilerSettings settings;
+  reconcilers::CheckControllers check_controllers;  // none, until a test sets them
   state::ClusterState state;
   state::SchedulerDriver decisions;
   std::vector<ObjectEvent> events;  // recorded so far
@@ -28,7 +29,7 @@ class ReconciledCluster : public ObjectServer {
   std::map<std::string, int> writes;  // asked for so far: "jobs", "workloads/status"
   std::vector<ObjectKey> concerned;   // by changes since they were settled last
 
-  reconcilers::ReconcileContext context() const { return {state, decisions, settings, now()}; }
+  reconcilers::ReconcileContext context() const { return {state, decisions, settings, now(), check_controllers}; }
   // What the reconcilers plan for this key.
   reconcilers::Plan reconcile(const ObjectKey& key) const;
   // The API server takes it, unless another object has the name.

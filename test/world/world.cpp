@@ -32,6 +32,7 @@ engine::EngineSettings engine_of(const WorldOptions& options) {
   settings.admissions_at_a_time = options.process.connections;
   settings.reconcilers.native_jobsets = options.native_jobsets;
   settings.reconcilers.queues = options.queues;
+  settings.check_controllers = options.check_controllers;
   return settings;
 }
 

@@ -60,6 +60,8 @@ struct WorldOptions {
   std::vector<std::string> namespaces = {"default"};
   // What muster is configured with.
   QueueSettings queues{};
+  // Rows must outlive the world.
+  reconcilers::CheckControllers check_controllers = engine::check_controllers();
   ApiServerOptions api_server{};
   NodeOptions nodes{};
   ProcessOptions process{};

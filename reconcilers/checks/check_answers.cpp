@@ -1,0 +1,119 @@
+#include "reconcilers/checks/check_answers.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "reconcilers/workload/workload_draft.h"
+
+namespace muster::reconcilers {
+namespace {
+
+// Answers belong to a reservation. Retry and Rejected are obeyed first: an eviction makes such a check Pending again.
+bool asks_checks(const Workload& workload) {
+  return workload.has_quota_reserved() && workload.status.admission && workload.active && !workload.evicted() &&
+         !workload.finished() && !workload.meta.deleting;
+}
+
+bool is_answered(const AdmissionCheckState& known) {
+  return known.state == kCheckRetry || known.state == kCheckRejected;
+}
+
+void take_verdict(CheckVerdict verdict, Timestamp stamp, AdmissionCheckState& known) {
+  if (known.state != verdict.state) known.last_transition = stamp;
+  known.state = std::string(verdict.state);
+  known.message = std::move(verdict.message);
+  known.requeue_after_seconds = verdict.requeue_after_seconds;
+  known.pod_set_updates = std::move(verdict.pod_set_updates);
+}
+
+void answer(const Workload& workload, const ReconcileContext& context, Plan& plan) {
+  if (!asks_checks(workload)) return;
+  WorkloadDraft draft(workload, context);
+  for (AdmissionCheckState& known : draft.status.admission_checks) {
+    const AdmissionCheck* check = context.state.admission_check(known.name);
+    if (check == nullptr || !check->active() || is_answered(known)) continue;
+    const CheckController* controller = find_check_controller(context.check_controllers, check->controller);
+    if (controller == nullptr) continue;
+    // `known` changes with the verdict, and the verdict is about what is written.
+    const AdmissionCheckState written = known;
+    take_verdict(controller->judge({context, workload, written}, *check, plan), whole_seconds(draft.time()), known);
+  }
+  draft.write_into(plan);
+}
+
+void keep_active(const AdmissionCheck& check, const ReconcileContext& context, Plan& plan) {
+  const CheckController* controller = find_check_controller(context.check_controllers, check.controller);
+  if (controller == nullptr || check.meta.deleting) return;
+  const CheckActive active = controller->active(check, context.state);
+  Conditions conditions = check.conditions;
+  const bool changed = set_condition(conditions, {.type = kActiveCondition,
+                                                  .status = active.active ? "True" : "False",
+                                                  .reason = active.reason,
+                                                  .message = active.message,
+                                                  .last_transition = whole_seconds(context.now.wall),
+                                                  .observed_generation = check.meta.generation});
+  if (!changed) return;
+  plan.writes.push_back({.verb = Verb::kPatchStatus,
+                         .target = key_of(kAdmissionChecks, check.meta),
+                         .body = with_version(check.meta, {{"status", {{"conditions", to_json(conditions)}}}})});
+}
+
+Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
+  Plan plan;
+  if (context.check_controllers.empty()) return plan;
+  if (*key.type == kWorkloads) {
+    if (const Workload* workload = context.state.workload(key.ns, key.name)) answer(*workload, context, plan);
+  } else if (*key.type == kAdmissionChecks) {
+    if (const AdmissionCheck* check = context.state.admission_check(key.name)) keep_active(*check, context, plan);
+  }
+  return plan;
+}
+
+void requests_for(const state::ClusterState&, const TypedObject& object, std::vector<ObjectKey>& keys) {
+  if (std::holds_alternative<WorkloadPtr>(object) || std::holds_alternative<AdmissionCheckPtr>(object))
+    keys.push_back(key_of(object));
+}
+
+void add_workloads_of(const AdmissionCheck& check, const state::ClusterState& state, std::vector<ObjectKey>& keys) {
+  for (const ClusterQueue* queue : state.cluster_queues_of_check(check.meta.name)) {
+    for (const Workload* workload : state.workloads_reserving(queue->meta.name))
+      keys.push_back(key_of(kWorkloads, workload->meta));
+  }
+}
+
+void add_checks_of(const CheckController& controller, const state::ClusterState& state, std::vector<ObjectKey>& keys) {
+  state.for_each_of(kAdmissionChecks, [&](const TypedObject& object) {
+    if (std::get<AdmissionCheckPtr>(object)->controller == controller.name) keys.push_back(key_of(object));
+  });
+}
+
+bool watches(const CheckController& controller, const ResourceType& type) {
+  return std::any_of(controller.watches.begin(), controller.watches.end(),
+                     [&](const ResourceType* watched) { return *watched == type; });
+}
+
+}  // namespace
+
+const CheckController* find_check_controller(CheckControllers controllers, std::string_view name) {
+  const auto found = std::find_if(controllers.begin(), controllers.end(),
+                                  [&](const CheckController* controller) { return controller->name == name; });
+  return found == controllers.end() ? nullptr : *found;
+}
+
+void add_check_requests(CheckControllers controllers, const state::ClusterState& state, const TypedObject& object,
+                        std::vector<ObjectKey>& keys) {
+  const auto* check = std::get_if<AdmissionCheckPtr>(&object);
+  if (check != nullptr && find_check_controller(controllers, (*check)->controller) != nullptr)
+    add_workloads_of(**check, state, keys);
+  for (const CheckController* controller : controllers) {
+    if (!watches(*controller, type_of(object))) continue;
+    // Whether a check is active can depend on the object.
+    add_checks_of(*controller, state, keys);
+    controller->requests_for(state, object, keys);
+  }
+}
+
+const Reconciler check_answers_reconciler = {
+    .name = "check_answers", .requests_for = requests_for, .reconcile = reconcile};
+
+}  // namespace muster::reconcilers
