@@ -25,7 +25,7 @@ class Limits {
   void tell() {
     for (const PodSet& pod_set : workload_.pod_sets) {
       const PodSpec& spec = *pod_set.pod_template.spec;
-      const PodResources made = adjusted_resources(spec, state::defaults_for(spec, workload_.meta.ns, context_.state));
+      const PodResources made = state::pod_resources_in(spec, workload_.meta.ns, context_.state);
       tell(spec.init_containers, made.init_containers);
       tell(spec.containers, made.containers);
       if (made.pod) tell("The pod", spec.resources->limits, *made.pod, "Pod");

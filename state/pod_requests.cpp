@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "state/cluster_state.h"
+#include "state/demand/demand_source.h"
 
 namespace muster::state {
 namespace {
@@ -37,13 +37,17 @@ ResourceList transformed(const ResourceList& requests, const QueueSettings& sett
 
 }  // namespace
 
-ResourceDefaults defaults_for(const PodSpec& spec, std::string_view ns, const ClusterState& state) {
-  return {.limit_ranges = state.limit_ranges_in(ns),
-          .runtime_class = spec.runtime_class.empty() ? nullptr : state.runtime_class(spec.runtime_class)};
+PodResources pod_resources_in(const PodSpec& spec, std::string_view ns, const ClusterState& state,
+                              DemandSources sources) {
+  PodResources resources = template_resources(spec);
+  for (const DemandSource* source : sources) {
+    if (source->fill != nullptr) source->fill(spec, ns, state, resources);
+  }
+  return resources;
 }
 
 ResourceList pod_requests_in(const PodSpec& spec, std::string_view ns, const ClusterState& state) {
-  return pod_requests(adjusted_resources(spec, defaults_for(spec, ns, state)));
+  return pod_requests(pod_resources_in(spec, ns, state));
 }
 
 // An excluded resource has no quota itself, but a transformation reads it.

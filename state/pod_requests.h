@@ -8,13 +8,15 @@
 #include "api/config/queue_settings.h"
 #include "api/pods/pod_requests.h"
 #include "api/requests.h"
+#include "state/demand/demand_sources.h"
 
 namespace muster::state {
 
 class ClusterState;
 
-// What the cluster adds to a pod of this namespace.
-ResourceDefaults defaults_for(const PodSpec& spec, std::string_view ns, const ClusterState& state);
+// The resources of a pod that the API server makes of the template in this namespace.
+PodResources pod_resources_in(const PodSpec& spec, std::string_view ns, const ClusterState& state,
+                              DemandSources sources = all_demand_sources());
 // What a node must have free for one pod of the template.
 ResourceList pod_requests_in(const PodSpec& spec, std::string_view ns, const ClusterState& state);
 

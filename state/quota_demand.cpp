@@ -1,10 +1,10 @@
 #include "state/quota_demand.h"
 
-#include <algorithm>
+#include <set>
 
-#include "api/texts/unmet_requests.h"
 #include "api/workload.h"
 #include "state/cluster_state.h"
+#include "state/demand/demand_source.h"
 #include "state/pod_requests.h"
 #include "state/unsupported.h"
 
@@ -17,39 +17,21 @@ struct Demand {
   std::string misconfigured;
 };
 
-bool claims_devices(const Workload& workload, const QueueSettings& settings) {
-  return settings.rules.enabled(Gate::kKueueDRARejectWorkloadsWhenDRADisabled) &&
-         std::any_of(workload.pod_sets.begin(), workload.pod_sets.end(),
-                     [](const PodSet& pod_set) { return pod_set.pod_template.spec->resource_claims; });
-}
-
-// The form of Kueue's messages: one error alone, several errors in brackets.
-std::string misconfigured(std::string_view what, const FieldErrors& errors) {
-  std::string list;
-  for (const FieldError& error : errors) list += (list.empty() ? "" : ", ") + error.text();
-  return std::string(what) + ": " + (errors.size() > 1 ? "[" + list + "]" : list);
-}
-
-Demand demand_of(const Workload& workload, const ClusterState& state, const QueueSettings& settings) {
-  Demand demand;
-  const std::vector<const LimitRange*> limit_ranges = state.limit_ranges_in(workload.meta.ns);
-  FieldErrors beyond_limits, outside_ranges;
-  for (size_t i = 0; i < workload.pod_sets.size(); ++i) {
-    const PodSpec& spec = *workload.pod_sets[i].pod_template.spec;
-    const PodResources resources = adjusted_resources(spec, defaults_for(spec, workload.meta.ns, state));
-    const FieldPath path = FieldPath("spec.podSets").index(i).child("template").child("spec");
-    append(beyond_limits, check_limits(resources, path));
-    if (!limit_ranges.empty()) append(outside_ranges, check_limit_ranges(resources, limit_ranges, path));
-    demand.per_pod.push_back(quota_requests(pod_requests(resources), settings));
+Demand demand_of(const Workload& workload, const ClusterState& state, const QueueSettings& settings,
+                 DemandSources sources) {
+  DemandDraft draft;
+  draft.pods.reserve(workload.pod_sets.size());
+  for (const PodSet& pod_set : workload.pod_sets) {
+    const PodSpec& spec = *pod_set.pod_template.spec;
+    draft.pods.push_back({pod_set, spec, pod_resources_in(spec, workload.meta.ns, state, sources)});
   }
-  if (claims_devices(workload, settings)) {
-    demand.misconfigured = kClaimsDevices;
-    return demand;
+  const DemandContext context{workload.meta.ns, state, settings};
+  for (const DemandSource* source : sources) {
+    if (source->add != nullptr) source->add(context, draft);
   }
-  if (!beyond_limits.empty())
-    demand.misconfigured = misconfigured("resources validation failed", beyond_limits);
-  else if (!outside_ranges.empty())
-    demand.misconfigured = misconfigured("resources didn't satisfy LimitRange constraints", outside_ranges);
+  Demand demand{.per_pod = {}, .misconfigured = std::move(draft.misconfigured)};
+  demand.per_pod.reserve(draft.pods.size());
+  for (const PodDemand& pod : draft.pods) demand.per_pod.push_back(quota_requests(pod.requests, settings));
   return demand;
 }
 
@@ -60,15 +42,30 @@ bool asks_for_quota(const Workload& workload) {
   return !workload.finished() && !(workload.has_quota_reserved() && workload.status.admission);
 }
 
-QuotaDemand quota_demand_of(const Workload& workload, const ClusterState& state, const QueueSettings& settings) {
-  Demand demand = asks_for_quota(workload) ? demand_of(workload, state, settings) : Demand();
+QuotaDemand quota_demand_of(const Workload& workload, const ClusterState& state, const QueueSettings& settings,
+                            DemandSources sources) {
+  Demand demand = asks_for_quota(workload) ? demand_of(workload, state, settings, sources) : Demand();
   if (std::string why = why_never_admitted(workload, settings); !why.empty()) demand.misconfigured = std::move(why);
   return {std::move(demand.per_pod), std::move(demand.misconfigured), can_be_stopped(workload, settings)};
 }
 
 std::vector<Requests> quota_requests_of(const Workload& workload, const ClusterState& state,
-                                        const QueueSettings& settings) {
-  return demand_of(workload, state, settings).per_pod;
+                                        const QueueSettings& settings, DemandSources sources) {
+  return demand_of(workload, state, settings, sources).per_pod;
+}
+
+// Several sources can name one Workload.
+std::vector<WorkloadPtr> workloads_affected_by(const TypedObject& changed, const ClusterState& state,
+                                               DemandSources sources) {
+  std::vector<WorkloadPtr> workloads;
+  for (const DemandSource* source : sources) {
+    if (source->affected != nullptr) source->affected(changed, state, workloads);
+  }
+  std::set<std::string> seen;
+  std::erase_if(workloads, [&](const WorkloadPtr& workload) {
+    return !asks_for_quota(*workload) || !seen.insert(path_of(workload->meta)).second;
+  });
+  return workloads;
 }
 
 }  // namespace muster::state

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "api/limit_range.h"
 #include "api/workload.h"
 #include "base/overloaded.h"
 #include "scheduler/eligibility.h"
@@ -58,8 +57,9 @@ struct SchedulerDriver::Unpersisted {
   std::optional<scheduler::Preempted> then{};
 };
 
-SchedulerDriver::SchedulerDriver(const QueueSettings& settings)
+SchedulerDriver::SchedulerDriver(const QueueSettings& settings, DemandSources sources)
     : settings_(settings),
+      sources_(sources),
       scheduler_(std::make_unique<scheduler::Scheduler>(scheduler_settings_of(settings))),
       decisions_(std::make_unique<std::map<std::string, Unpersisted, std::less<>>>()) {}
 
@@ -87,8 +87,6 @@ void SchedulerDriver::put(const TypedObject& object, const ClusterState& state, 
                  [&](const ResourceFlavorPtr& flavor) { scheduler_->put(flavor); },
                  [&](const AdmissionCheckPtr& check) { scheduler_->put(check); },
                  [&](const PriorityClassPtr& priority_class) { scheduler_->put(priority_class); },
-                 [&](const LimitRangePtr& limit_range) { put_workloads_of(limit_range->meta.ns, state, now); },
-                 [&](const RuntimeClassPtr& runtime) { put_workloads_with(runtime->meta.name, state, now); },
                  [&](const PlainObjectPtr& plain) {
                    if (plain->type->kind == kNamespaces.kind)
                      scheduler_->put_namespace(plain->meta.name, plain->meta.labels);
@@ -96,6 +94,7 @@ void SchedulerDriver::put(const TypedObject& object, const ClusterState& state, 
                  [](const auto&) {},
              },
              object);
+  put_workloads_affected_by(object, state, now);
 }
 
 void SchedulerDriver::remove(const TypedObject& object, const ClusterState& state, Now now) {
@@ -115,18 +114,17 @@ void SchedulerDriver::remove(const TypedObject& object, const ClusterState& stat
                  [&](const PriorityClassPtr& priority_class) {
                    if (!priority_class->for_pods) scheduler_->remove_workload_priority_class(meta.name);
                  },
-                 [&](const LimitRangePtr&) { put_workloads_of(meta.ns, state, now); },
-                 [&](const RuntimeClassPtr&) { put_workloads_with(meta.name, state, now); },
                  [&](const PlainObjectPtr& plain) {
                    if (plain->type->kind == kNamespaces.kind) scheduler_->remove_namespace(meta.name);
                  },
                  [](const auto&) {},
              },
              object);
+  put_workloads_affected_by(object, state, now);
 }
 
 void SchedulerDriver::put_workload(const WorkloadPtr& workload, const ClusterState& state, Now now) {
-  QuotaDemand demand = quota_demand_of(*workload, state, settings_);
+  QuotaDemand demand = quota_demand_of(*workload, state, settings_, sources_);
   if (is_overtaken(*workload)) refuse(key_of(kWorkloads, workload->meta), now);
   scheduler_->put(workload, demand.per_pod, now, std::move(demand.misconfigured), demand.can_be_stopped);
   advance(*workload);
@@ -194,23 +192,9 @@ std::optional<ObjectKey> SchedulerDriver::blocked_by(Now now) const {
   return ObjectKey{&kWorkloads, std::string(ns), std::string(name)};
 }
 
-// Their defaults and bounds have changed.
-void SchedulerDriver::put_workloads_of(std::string_view ns, const ClusterState& state, Now now) {
-  for (const WorkloadPtr& workload : state.workloads_in(ns)) {
-    if (asks_for_quota(*workload)) put_workload(workload, state, now);
-  }
-}
-
-// The overhead of their pods has changed.
-void SchedulerDriver::put_workloads_with(std::string_view runtime_class, const ClusterState& state, Now now) {
-  const auto names_it = [&](const PodSet& pod_set) {
-    return pod_set.pod_template.spec->runtime_class == runtime_class;
-  };
-  for (const TypedObject* object : state.select(kWorkloads, [&](const TypedObject& candidate) {
-         const Workload& workload = *std::get<WorkloadPtr>(candidate);
-         return asks_for_quota(workload) && std::any_of(workload.pod_sets.begin(), workload.pod_sets.end(), names_it);
-       }))
-    put_workload(std::get<WorkloadPtr>(*object), state, now);
+// Their demand has possibly changed with this object.
+void SchedulerDriver::put_workloads_affected_by(const TypedObject& object, const ClusterState& state, Now now) {
+  for (const WorkloadPtr& workload : workloads_affected_by(object, state, sources_)) put_workload(workload, state, now);
 }
 
 // A resource has quota now, and earlier requests of it could share the id of many names.

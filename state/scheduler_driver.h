@@ -20,6 +20,7 @@
 #include "kinds/typed_object.h"
 #include "scheduler/decision_fwd.h"
 #include "state/admission_block.h"
+#include "state/demand/demand_sources.h"
 
 namespace muster::scheduler {
 class Scheduler;
@@ -47,7 +48,8 @@ scheduler::SchedulerSettings scheduler_settings_of(const QueueSettings& settings
 // One thread.
 class SchedulerDriver {
  public:
-  explicit SchedulerDriver(const QueueSettings& settings);
+  // What `sources` refers to must outlive it.
+  explicit SchedulerDriver(const QueueSettings& settings, DemandSources sources = all_demand_sources());
   ~SchedulerDriver();
   SchedulerDriver(SchedulerDriver&&) noexcept;
   SchedulerDriver& operator=(SchedulerDriver&&) noexcept;
@@ -84,11 +86,12 @@ class SchedulerDriver {
   Duration admitted_for(const Workload& workload, Now now) const;
 
   const scheduler::Scheduler& scheduler() const { return *scheduler_; }
+  // Of the requests for which quota is sought.
+  DemandSources demand_sources() const { return sources_; }
 
  private:
   void put_workload(const WorkloadPtr& workload, const ClusterState& state, Now now);
-  void put_workloads_with(std::string_view runtime_class, const ClusterState& state, Now now);
-  void put_workloads_of(std::string_view ns, const ClusterState& state, Now now);
+  void put_workloads_affected_by(const TypedObject& object, const ClusterState& state, Now now);
   void put_after_late_names(const ClusterState& state, Now now);
   struct Unpersisted;
 
@@ -102,6 +105,7 @@ class SchedulerDriver {
   void note_admission(const Workload& workload, Now now);
 
   QueueSettings settings_;
+  DemandSources sources_;
   std::unique_ptr<scheduler::Scheduler> scheduler_;                             // its parts refer to each other
   std::unique_ptr<std::map<std::string, Unpersisted, std::less<>>> decisions_;  // by "ns/name"; never null
   // Also of Workloads whose admission is only decided.

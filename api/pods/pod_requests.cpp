@@ -43,10 +43,8 @@ LimitRangeItem summarize(const std::vector<const LimitRange*>& limit_ranges, std
   return summary;
 }
 
-// In the order of the API server: it reads a pod, where a limit is also the request, before it applies LimitRanges.
-// Where a webhook changes the pod, it reads the pod again.
+// Where a webhook changes the pod, the API server reads the pod again, and a limit is the request again.
 void complete(ResourceRequirements& resources, const LimitRangeItem& bounds) {
-  fill_gaps(resources.requests, resources.limits);
   fill_gaps(resources.limits, bounds.default_limits);
   fill_gaps(resources.requests, bounds.default_requests);
   fill_gaps(resources.requests, resources.limits);
@@ -116,16 +114,32 @@ void add(ResourceList& sum, const ResourceList& more) {
   }
 }
 
+PodResources template_resources(const PodSpec& spec) {
+  PodResources resources{.init_containers = spec.init_containers,
+                         .containers = spec.containers,
+                         .pod = spec.resources,
+                         .overhead = spec.overhead};
+  const auto request_limits = [](ResourceRequirements& own) { fill_gaps(own.requests, own.limits); };
+  for_each_container(resources, [&](ContainerSpec& container) { request_limits(container.resources); });
+  if (resources.pod) request_limits(*resources.pod);
+  return resources;
+}
+
+void fill_overhead(PodResources& resources, const RuntimeClass& runtime_class) {
+  if (resources.overhead.empty()) resources.overhead = runtime_class.pod_overhead;
+}
+
+void fill_defaults(PodResources& resources, const std::vector<const LimitRange*>& limit_ranges) {
+  if (limit_ranges.empty()) return;
+  const LimitRangeItem container_bounds = summarize(limit_ranges, "Container");
+  for_each_container(resources, [&](ContainerSpec& container) { complete(container.resources, container_bounds); });
+  if (resources.pod) complete(*resources.pod, summarize(limit_ranges, "Pod"));
+}
+
 PodResources adjusted_resources(const PodSpec& spec, const ResourceDefaults& defaults) {
-  PodResources adjusted{.init_containers = spec.init_containers,
-                        .containers = spec.containers,
-                        .pod = spec.resources,
-                        .overhead = spec.overhead};
-  if (adjusted.overhead.empty() && defaults.runtime_class != nullptr)
-    adjusted.overhead = defaults.runtime_class->pod_overhead;
-  const LimitRangeItem container_bounds = summarize(defaults.limit_ranges, "Container");
-  for_each_container(adjusted, [&](ContainerSpec& container) { complete(container.resources, container_bounds); });
-  if (adjusted.pod) complete(*adjusted.pod, summarize(defaults.limit_ranges, "Pod"));
+  PodResources adjusted = template_resources(spec);
+  if (defaults.runtime_class != nullptr) fill_overhead(adjusted, *defaults.runtime_class);
+  fill_defaults(adjusted, defaults.limit_ranges);
   return adjusted;
 }
 

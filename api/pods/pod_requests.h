@@ -27,8 +27,15 @@ struct ResourceDefaults {
   const RuntimeClass* runtime_class = nullptr;  // the one that the pod names, if there is one
 };
 
-// The resources of the pods that the API server makes of the template. For a pod as a whole, a limit is the request
-// also where its containers request less.
+// In the order of the API server: it reads a pod, where a limit is also the request, before it applies RuntimeClasses
+// and LimitRanges. For a pod as a whole, a limit is the request also where its containers request less.
+PodResources template_resources(const PodSpec& spec);
+// The overhead of the RuntimeClass, if the template has none.
+void fill_overhead(PodResources& resources, const RuntimeClass& runtime_class);
+// The defaults of the LimitRanges of the namespace.
+void fill_defaults(PodResources& resources, const std::vector<const LimitRange*>& limit_ranges);
+
+// All three: the resources of the pods that the API server makes of the template.
 PodResources adjusted_resources(const PodSpec& spec, const ResourceDefaults& defaults);
 
 // What a node must have free for one pod.

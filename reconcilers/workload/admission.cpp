@@ -102,7 +102,8 @@ void evict(const scheduler::Preempted& preempted, WorkloadDraft& draft) {
 // pods of each set.
 json requested(const Workload& workload, const ReconcileContext& context) {
   json pod_sets = json::array();
-  const std::vector<Requests> per_pod = state::quota_requests_of(workload, context.state, context.queues());
+  const std::vector<Requests> per_pod =
+      state::quota_requests_of(workload, context.state, context.queues(), context.decisions.demand_sources());
   for (size_t i = 0; i < per_pod.size(); ++i) {
     json resources = json::object();
     for (const auto& [resource, amount] : per_pod[i])
