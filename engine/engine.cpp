@@ -171,7 +171,7 @@ void Engine::lead(const LeadershipChanged& changed, Now now) {
   clocks_.clear();
   deferrable_writes_.clear();
   giving_way_.clear();
-  state_.pauses().clear();
+  state_.writes().pauses().clear();
   for (const auto& [id, write] : under_way_) {
     if (write.request) work_queue_.write_started(*write.request);
   }
@@ -197,7 +197,7 @@ Commands Engine::plan(Now now) {
   decide(now);
   if (may_plan()) {
     for (const ObjectKey& key : giving_way_.take_turns(now.monotonic)) work_queue_.enqueue(key);
-    for (const ObjectKey& key : state_.pauses().take_turns(now.monotonic)) work_queue_.enqueue(key);
+    for (const ObjectKey& key : state_.writes().pauses().take_turns(now.monotonic)) work_queue_.enqueue(key);
     for (const ObjectKey& key : take_ready_keys(now)) reconcile(key, commands, now);
   }
   std::move(breakages_.begin(), breakages_.end(), std::back_inserter(commands.breakages));
@@ -276,7 +276,7 @@ bool Engine::defer_late_writes(const ObjectKey& key, const reconcilers::Plan& pl
 }
 
 void Engine::hold_paused_writes(const ObjectKey& key, reconcilers::Plan& plan, Now now) {
-  state::WritePauses& pauses = state_.pauses();
+  state::WritePauses& pauses = state_.writes().pauses();
   std::optional<MonotonicTime> again;
   std::erase_if(plan.writes, [&](const reconcilers::Write& write) {
     if (!write.maker) return false;
@@ -302,7 +302,7 @@ void Engine::reconcile(const ObjectKey& key, Commands& commands, Now wall_now) {
   bool broke = false;
   const WatchedStep step(watch_, "reconciling", &key);
   const reconcilers::ReconcileContext context{state_, scheduler_feed_.driver(), settings_, now, check_controllers_};
-  state_.pauses().begin_round();
+  state_.writes().pauses().begin_round();
   for (const reconcilers::Reconciler* reconciler : reconcilers_) {
     reconcilers::Plan plan;
     try {
@@ -343,8 +343,8 @@ std::optional<MonotonicTime> Engine::next_decision() const {
 std::optional<MonotonicTime> Engine::next_tick() const {
   std::optional<MonotonicTime> tick = webhooks_.next_tick();
   const bool has_room = room() > 0;
-  for (const auto& next :
-       {has_room ? work_queue_.next() : work_queue_.next_timer(), giving_way_.next(), state_.pauses().next()}) {
+  for (const auto& next : {has_room ? work_queue_.next() : work_queue_.next_timer(), giving_way_.next(),
+                           state_.writes().pauses().next()}) {
     if (may_plan() && next && (!tick || *next < *tick)) tick = next;
   }
   if (scheduler_rests_until_ != MonotonicTime{} && (!tick || scheduler_rests_until_ < *tick))

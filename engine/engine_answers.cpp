@@ -8,7 +8,7 @@ namespace muster::engine {
 namespace {
 
 // How long muster does not try a name again that belongs to an object of another owner.
-constexpr Duration kTakenFor = std::chrono::seconds(30);
+constexpr Duration kNameConflictFor = std::chrono::seconds(30);
 
 state::WritePauses::Answer answer_to_create(const WriteFinished& finished) {
   using Answer = state::WritePauses::Answer;
@@ -33,7 +33,7 @@ void Engine::finish(const WriteFinished& finished, Now now) {
   }
   if (!write.request) return webhooks_.write_finished(write.target);
   if (write.maker && write.verb == reconcilers::Verb::kCreate)
-    state_.pauses().answered(*write.maker, answer_to_create(finished), now.monotonic);
+    state_.writes().pauses().answered(*write.maker, answer_to_create(finished), now.monotonic);
   take_answer(write, finished, now);
   if (finished.outcome == reconcilers::WriteOutcome::kDone && write.rest > Duration::zero())
     work_queue_.hold_until(*write.request, now.monotonic + write.rest);
@@ -85,8 +85,8 @@ void Engine::take_answer(UnderWay& write, const WriteFinished& finished, Now now
     std::move(write.events.begin(), write.events.end(), std::back_inserter(events_));
     for (Measurement& measurement : write.measurements) measure(std::move(measurement));
     std::move(write.decisions.begin(), write.decisions.end(), std::back_inserter(logged_decisions_));
-    if (write.verb == reconcilers::Verb::kCreate) state_.forget_rejection(*write.request, target);
-    state_.pod_searches().forget_none(*write.request);
+    if (write.verb == reconcilers::Verb::kCreate) state_.writes().forget_rejection(*write.request, target);
+    state_.writes().pod_searches().forget_none(*write.request);
   } else if (write.refusal && !finished.why.empty()) {
     take_refusal(write, finished);
   }
@@ -95,8 +95,8 @@ void Engine::take_answer(UnderWay& write, const WriteFinished& finished, Now now
     scheduler_feed_.driver().refuse(target, now);
   if (finished.outcome == reconcilers::WriteOutcome::kAlreadyExists) {
     if (state_.find(*target.type, target.ns, target.name) != nullptr) return;
-    state_.note_taken(target, now.monotonic + kTakenFor);
-    blocked_.put(*write.request, now.monotonic + kTakenFor);
+    state_.writes().note_name_conflict(target, now.monotonic + kNameConflictFor);
+    blocked_.put(*write.request, now.monotonic + kNameConflictFor);
   }
   const bool gone =
       finished.outcome == reconcilers::WriteOutcome::kNotFound && write.verb != reconcilers::Verb::kCreate;
@@ -110,7 +110,7 @@ void Engine::take_answer(UnderWay& write, const WriteFinished& finished, Now now
 void Engine::note_search(const UnderWay& search, const WriteFinished& finished, Now now) {
   const bool found = finished.outcome == reconcilers::WriteOutcome::kDone;
   if (found || finished.outcome == reconcilers::WriteOutcome::kNotFound)
-    state_.pod_searches().note(*search.request, search.target.name, found, now.monotonic);
+    state_.writes().pod_searches().note(*search.request, search.target.name, found, now.monotonic);
 }
 
 bool Engine::only_it_waits(const UnderWay& write, const WriteFinished& finished) {
@@ -121,7 +121,10 @@ bool Engine::only_it_waits(const UnderWay& write, const WriteFinished& finished)
 // A refusal of a create by the API server, a quota of Kubernetes or a policy concerns the user. The write is
 // tried again after a growing delay; the recorder makes one series of repeated events.
 void Engine::take_refusal(UnderWay& write, const WriteFinished& finished) {
-  state_.note_rejection(*write.request, write.target, finished.why);
+  // If the owner was deleted, its rejection would never be read.
+  const ObjectKey& owner = *write.request;
+  if (state_.find(*owner.type, owner.ns, owner.name) != nullptr)
+    state_.writes().note_rejection(owner, write.target, finished.why);
   ObjectEvent event = *std::move(write.refusal);
   event.note += finished.why;
   events_.push_back(std::move(event));

@@ -5,6 +5,7 @@
 #include "engine/engine.h"
 #include "jobs/job_kind.h"
 #include "kinds/watched_kinds.h"
+#include "state/indexes.h"
 
 namespace muster::engine {
 namespace {
@@ -72,7 +73,7 @@ bool Engine::rests_on_unknown(const ObjectKey& key) const {
   const jobs::JobKind* kind = jobs::find_owner_kind(owner, settings_.queues.rules);
   if (kind == nullptr || !unknown_.contains(kind->type.id())) return false;
   if (std::holds_alternative<WorkloadPtr>(*object)) return true;
-  const auto workloads = state_.workloads_of_owner(owner.uid);
+  const auto workloads = state_.by(state::kWorkloadsByOwner, {"", owner.uid});
   return std::any_of(workloads.begin(), workloads.end(),
                      [&](const Workload* workload) { return workload->meta.ns == key.ns && workload->admitted(); });
 }

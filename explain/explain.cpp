@@ -14,6 +14,7 @@
 #include "reconcilers/job/job_workload_owner.h"
 #include "reconcilers/job/job_workload_standing.h"
 #include "reconcilers/job/prebuilt_difference.h"
+#include "state/indexes.h"
 #include "state/unsupported.h"
 
 namespace muster::explain {
@@ -74,8 +75,8 @@ reconcilers::Step explain_not_managed(const ExplainContext& context, const jobs:
 const Workload* workload_of(const ExplainContext& context, const jobs::QueuedJob& job) {
   const ObjectMeta& meta = job.meta();
   if (const auto prebuilt = jobs::prebuilt_workload_name_of(context.queues().rules, meta))
-    return context.state.workload(meta.ns, prebuilt->name);
-  const std::vector<const Workload*> owned = context.state.workloads_of_owner(meta.uid);
+    return context.state.find<Workload>(meta.ns, prebuilt->name);
+  const std::vector<const Workload*> owned = context.state.by(state::kWorkloadsByOwner, {"", meta.uid});
   const auto rank = [](const Workload* workload) {
     return std::tuple(!workload->finished(), !workload->meta.deleting, workload->meta.created);
   };
@@ -110,7 +111,7 @@ void explain_without_workload(const ExplainContext& context, const jobs::QueuedJ
     reply.say("Stopping", reply.subject() + " gets its Workload when its remaining pods are deleted.");
   } else if (!reconcilers::priority_of(making)) {
     explain_priority(context, making, reply);
-  } else if (context.state.workload(meta.ns, reconcilers::name_of_workload(making)) != nullptr) {
+  } else if (context.state.find<Workload>(meta.ns, reconcilers::name_of_workload(making)) != nullptr) {
     reply.say("WorkloadNameConflict", reply.subject() + " cannot be queued: Workload " +
                                           reconcilers::name_of_workload(making) + " exists and has another owner.");
     add_remedies(Cause::kWorkloadNameConflict, {{"workload", reconcilers::name_of_workload(making)}}, reply);
@@ -250,7 +251,7 @@ ExplainReply explain(const ObjectKey& key, const reconcilers::ReconcileContext& 
   } else if (kind != nullptr && kind->is_serving()) {
     explain_set(context, key, reply);
   } else if (*key.type == kWorkloads) {
-    const Workload* workload = known.state.workload(key.ns, key.name);
+    const Workload* workload = known.state.find<Workload>(key.ns, key.name);
     if (workload == nullptr)
       say_not_found(context, key, reply);
     else

@@ -3,6 +3,7 @@
 #include "api/requests.h"
 #include "base/ascii.h"
 #include "explain/explain_context.h"
+#include "explain/workload_indexes.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/views/quota_holders.h"
 
@@ -39,7 +40,7 @@ void add_holders(const ExplainContext& context, const scheduler::FlavorRow& row,
 ExplainedOthers victims_of(const ExplainContext& context, const Workload& workload) {
   constexpr size_t kMostVictims = 10;
   ExplainedOthers victims{.role = std::string(kVictimRole), .count = 0, .names = {}};
-  for (const Workload* victim : context.state.victims_of(workload.meta.uid)) {
+  for (const Workload* victim : context.state.by(kVictimsByPreemptor, {"", workload.meta.uid})) {
     ++victims.count;
     if (victims.names.size() < kMostVictims) victims.names.push_back({victim->meta.ns, victim->meta.name});
   }

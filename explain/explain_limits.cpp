@@ -4,6 +4,7 @@
 
 #include "api/pods/pod_requests.h"
 #include "explain/explain_context.h"
+#include "state/indexes.h"
 #include "state/pod_requests.h"
 
 namespace muster::explain {
@@ -18,7 +19,7 @@ class Limits {
  public:
   Limits(const ExplainContext& context, const Workload& workload, ExplainReply& reply)
       : workload_(workload),
-        ranges_(context.state.limit_ranges_in(workload.meta.ns)),
+        ranges_(context.state.by(state::kLimitRangesByNamespace, {"", workload.meta.ns})),
         reply_(reply),
         context_(context) {}
 

@@ -39,7 +39,7 @@ void add_flavor_remedy(const ExplainContext& context, const Workload& workload, 
   if (row.flavor.empty()) {
     words.emplace("resource", row.resource);
     std::vector<std::string> known;
-    const ClusterQueue* queue = context.state.cluster_queue(words.at("cq"));
+    const ClusterQueue* queue = context.state.find<ClusterQueue>(words.at("cq"));
     for (const ResourceGroup& group : queue == nullptr ? std::vector<ResourceGroup>() : queue->resource_groups)
       known.insert(known.end(), group.covered_resources.begin(), group.covered_resources.end());
     if (std::string near = nearest_word(row.resource, known); !near.empty()) words.emplace("meant", std::move(near));
@@ -47,7 +47,7 @@ void add_flavor_remedy(const ExplainContext& context, const Workload& workload, 
   }
   if (row.why == scheduler::FlavorRow::Why::kFailed)
     return add_remedies(Cause::kFlavorsFailed, std::move(words), reply);
-  const ResourceFlavor* flavor = context.state.resource_flavor(row.flavor);
+  const ResourceFlavor* flavor = context.state.find<ResourceFlavor>(row.flavor);
   const auto pod_set = std::find_if(workload.pod_sets.begin(), workload.pod_sets.end(),
                                     [&](const PodSet& one) { return one.name == row.pod_set; });
   if (flavor == nullptr || pod_set == workload.pod_sets.end()) return;

@@ -18,6 +18,7 @@
 #include "jobs/serving/serving_set.h"
 #include "kinds/serving_types.h"
 #include "reconcilers/job/job_workload_make.h"
+#include "state/indexes.h"
 
 namespace muster::explain {
 namespace {
@@ -41,11 +42,11 @@ std::vector<QueuedPodPtr> pods_of_workload(const ExplainContext& context, const 
   std::vector<QueuedPodPtr> pods;
   if (const auto& owner = meta.controller) {
     const bool is_pod = owner->kind == kPods.kind && owner->api_version == kPods.api_version;
-    QueuedPodPtr pod = is_pod ? context.state.queued_pod(meta.ns, owner->name) : nullptr;
+    QueuedPodPtr pod = is_pod ? context.state.share<QueuedPod>(meta.ns, owner->name) : nullptr;
     if (pod != nullptr && pod->meta.uid == owner->uid) pods.push_back(std::move(pod));
   } else if (workload.of_pod_group()) {
     const bool of_set = is_owned_by_set(workload);
-    for (QueuedPodPtr& pod : context.state.pods_of_group(meta.ns, meta.name)) {
+    for (QueuedPodPtr& pod : context.state.share_by(state::kPodsByGroup, {meta.ns, meta.name})) {
       if (of_set ? jobs::is_of_serving_set(*pod) : is_owner(workload, pod->meta.uid)) pods.push_back(std::move(pod));
     }
   }
@@ -55,10 +56,10 @@ std::vector<QueuedPodPtr> pods_of_workload(const ExplainContext& context, const 
 const Workload* workload_of_pod(const ExplainContext& context, const QueuedPod& pod) {
   const std::string group(pod.group());
   if (!group.empty()) {
-    const Workload* workload = context.state.workload(pod.meta.ns, group);
+    const Workload* workload = context.state.find<Workload>(pod.meta.ns, group);
     return workload != nullptr && workload->of_pod_group() && is_owner(*workload, pod.meta.uid) ? workload : nullptr;
   }
-  const std::vector<const Workload*> owned = context.state.workloads_of_owner(pod.meta.uid);
+  const std::vector<const Workload*> owned = context.state.by(state::kWorkloadsByOwner, {"", pod.meta.uid});
   const auto open = std::find_if(owned.begin(), owned.end(), [](const Workload* each) { return !each->finished(); });
   return open != owned.end() ? *open : owned.empty() ? nullptr : owned.back();
 }
@@ -79,7 +80,7 @@ std::string unschedulable(const QueuedPod& pod) {
 PodGroup pod_group_of(const ExplainContext& context, const QueuedPodPtr& pod) {
   const std::string group(pod->group());
   std::vector<QueuedPodPtr> pods = {pod};
-  if (!group.empty()) pods = context.state.pods_of_group(pod->meta.ns, group);
+  if (!group.empty()) pods = context.state.share_by(state::kPodsByGroup, {pod->meta.ns, group});
   return jobs::make_pod_group(std::move(pods), group, context.queues().rules, context.now.wall);
 }
 
@@ -140,7 +141,7 @@ void explain_pod_of_set(const QueuedPod& pod, ExplainReply& reply) {
 std::map<int32_t, const Workload*> workloads_of(const ExplainContext& context, const DescribedJob& set) {
   const RuleSettings& rules = context.queues().rules;
   std::map<int32_t, const Workload*> workloads;
-  for (const Workload* workload : context.state.workloads_of_serving_set(set.meta.ns, set.meta.uid)) {
+  for (const Workload* workload : context.state.by(state::kWorkloadsByServingSet, {set.meta.ns, set.meta.uid})) {
     if (!workload->of_pod_group()) continue;
     const int32_t group = whole_number<int32_t>(workload->meta.annotation(jobs::kComponentIndex)).value_or(0);
     const bool named = workload->meta.name == jobs::serving_workload_name(set, group, rules) ||
@@ -199,7 +200,7 @@ reconcilers::Step explain_pods_of_workload(const ExplainContext& context, const 
     reply.say("PodsNotReady", reply.subject() + " is admitted, and " + counts + ".");
     // A reader of the pod itself can see this there.
     const QueuedPodPtr asked =
-        reply.kind == kPods.kind ? context.state.queued_pod(reply.ns, reply.name) : QueuedPodPtr();
+        reply.kind == kPods.kind ? context.state.share<QueuedPod>(reply.ns, reply.name) : QueuedPodPtr();
     const std::string why = asked == nullptr ? "" : unschedulable(*asked);
     if (!why.empty()) reply.because.push_back("It is Unschedulable: " + why);
     reply.change.push_back(kubectl(reply.ns, "describe pod" + (asked == nullptr ? "s" : " " + reply.name)) +
@@ -209,7 +210,7 @@ reconcilers::Step explain_pods_of_workload(const ExplainContext& context, const 
 }
 
 void explain_pod(const ExplainContext& context, const ObjectKey& key, ExplainReply& reply) {
-  const QueuedPodPtr pod = context.state.queued_pod(key.ns, key.name);
+  const QueuedPodPtr pod = context.state.share<QueuedPod>(key.ns, key.name);
   if (pod == nullptr || !jobs::is_managed(*pod)) {
     reply.found = false;
     reply.say("NotFound", "muster knows no " + reply.subject() + ": it does not exist, or it is in no queue.");

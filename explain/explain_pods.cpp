@@ -7,6 +7,7 @@
 #include "jobs/jobset/startup_gates.h"
 #include "reconcilers/gang/group_scheduling_progress.h"
 #include "reconcilers/workload/workload_timeouts.h"
+#include "state/indexes.h"
 
 namespace muster::explain {
 namespace {
@@ -35,17 +36,17 @@ PodCounts count_pods(const ExplainContext& context, const jobs::QueuedJob& queue
   const ObjectMeta& meta = queued.meta();
   PodCounts counts;
   if (queued.type() == kJobs) {
-    const Job* job = context.state.job(meta.ns, meta.name);
+    const Job* job = context.state.find<Job>(meta.ns, meta.name);
     if (job == nullptr) return counts;
     count(*job, counts);
     counts.wanted = job->pods_expected();
     return counts;
   }
-  const JobSet* jobset = context.state.jobset(meta.ns, meta.name);
+  const JobSet* jobset = context.state.find<JobSet>(meta.ns, meta.name);
   if (jobset == nullptr) return counts;
   for (const ReplicatedJob& replicated : jobset->replicated_jobs)
     counts.wanted += int64_t{replicated.replicas} * pods_at_once(replicated.parallelism, replicated.completions);
-  for (const Job* job : context.state.jobs_of_jobset(meta.ns, meta.name)) {
+  for (const Job* job : context.state.by(state::kJobsByJobSet, {meta.ns, meta.name})) {
     if (job->meta.controller && job->meta.controller->uid == meta.uid) count(*job, counts);
   }
   return counts;
@@ -67,7 +68,7 @@ reconcilers::Step explain_gang(const ExplainContext& context, const jobs::Queued
     if (job.pods_ready()) return reconcilers::Step::kContinue;
     return explain_unseen(context, "whether its start barrier is open", {&kPods, &kConfigMaps}, reply);
   }
-  const ConfigMap* config_map = context.state.config_map(meta.ns, owner->barrier.config_map);
+  const ConfigMap* config_map = context.state.find<ConfigMap>(meta.ns, owner->barrier.config_map);
   const reconcilers::GangDecisions ledger =
       config_map == nullptr ? reconcilers::GangDecisions{} : reconcilers::read_ledger(*config_map);
   const state::Gang* gang = context.state.gangs().find(meta);
@@ -91,7 +92,7 @@ reconcilers::Step explain_gang(const ExplainContext& context, const jobs::Queued
 void tell_gates(const ExplainContext& context, const jobs::QueuedJob& job, ExplainReply& reply) {
   constexpr size_t kMostNamed = 5;
   if (job.type() != kJobSets) return;
-  const JobSet* jobset = context.state.jobset(job.meta().ns, job.meta().name);
+  const JobSet* jobset = context.state.find<JobSet>(job.meta().ns, job.meta().name);
   if (jobset == nullptr) return;
   size_t named = 0;
   for (size_t i = 0; i < jobset->replicated_jobs.size() && named < kMostNamed; ++i) {
@@ -107,7 +108,7 @@ reconcilers::Step explain_missing_jobs(const ExplainContext& context, const jobs
                                        ExplainReply& reply) {
   const ObjectMeta& meta = job.meta();
   if (job.type() != kJobSets || pods.wanted == 0) return reconcilers::Step::kContinue;
-  for (const Job* each : context.state.jobs_of_jobset(meta.ns, meta.name)) {
+  for (const Job* each : context.state.by(state::kJobsByJobSet, {meta.ns, meta.name})) {
     if (each->meta.controller && each->meta.controller->uid == meta.uid) return reconcilers::Step::kContinue;
   }
   reply.say("JobsMissing", reply.subject() + " does not run: it has no Jobs.");
@@ -139,7 +140,7 @@ void explain_not_ready(const ExplainContext& context, const jobs::QueuedJob& job
 }  // namespace
 
 reconcilers::Step explain_rejection(const ExplainContext& context, const ObjectKey& key, ExplainReply& reply) {
-  const state::ClusterState::Rejection* rejection = context.state.rejection(key);
+  const state::WriteMemory::Rejection* rejection = context.state.writes().rejection(key);
   if (rejection == nullptr) return reconcilers::Step::kContinue;
   const ObjectKey& target = rejection->target;
   if (context.state.find(*target.type, target.ns, target.name) != nullptr) return reconcilers::Step::kContinue;

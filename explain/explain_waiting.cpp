@@ -54,7 +54,7 @@ reconcilers::Step explain_local_queue(const ExplainContext& context, const Workl
 void add_inactive_remedies(const ExplainContext& context, const ClusterQueue& queue, ExplainReply& reply) {
   for (const ResourceGroup& group : queue.resource_groups) {
     for (const FlavorQuotas& flavor : group.flavors) {
-      if (context.state.resource_flavor(flavor.name) != nullptr) continue;
+      if (context.state.find<ResourceFlavor>(flavor.name) != nullptr) continue;
       Words words = {{"cq", queue.meta.name}, {"flavor", flavor.name}};
       if (std::string near = nearest_name(context, kResourceFlavors, "", flavor.name); !near.empty())
         words.emplace("meant", std::move(near));

@@ -5,6 +5,7 @@
 #include "api/workload_conditions.h"
 #include "explain/explain_context.h"
 #include "explain/history/workload_moments.h"
+#include "explain/workload_indexes.h"
 #include "jobs/job_kind.h"
 #include "reconcilers/checks/check_controller.h"
 #include "scheduler/decision.h"
@@ -25,7 +26,7 @@ std::string said(const Condition& condition) {
 void add_facts(const ExplainContext& context, const Workload& workload, ExplainReply& reply) {
   if (reply.kind != kWorkloads.kind) reply.add_fact("Workload", workload.meta.name);
   reply.add_fact("LocalQueue", workload.queue_name);
-  const LocalQueue* local = context.state.local_queue(workload.meta.ns, workload.queue_name);
+  const LocalQueue* local = context.state.find<LocalQueue>(workload.meta.ns, workload.queue_name);
   if (workload.status.admission)
     reply.add_fact("ClusterQueue", workload.status.admission->cluster_queue);
   else if (local != nullptr)
@@ -47,7 +48,8 @@ void add_facts(const ExplainContext& context, const Workload& workload, ExplainR
 }
 
 std::optional<ExplainedOthers::Name> workload_with_uid(const ExplainContext& context, std::string_view uid) {
-  const Workload* found = context.state.workload_with_uid(uid);
+  const auto workloads = context.state.by(kWorkloadsByUid, {"", uid});
+  const Workload* found = workloads.empty() ? nullptr : workloads.front();
   if (found == nullptr) return std::nullopt;
   return ExplainedOthers::Name{found->meta.ns, found->meta.name};
 }
@@ -137,7 +139,7 @@ void explain_backoff(const ExplainContext& context, const Workload& workload, Ex
 
 // The sentence of muster's own controller of this check; empty for a controller of another program.
 std::string sentence_of(const ExplainContext& context, const Workload& workload, const AdmissionCheckState& known) {
-  const AdmissionCheck* check = context.state.admission_check(known.name);
+  const AdmissionCheck* check = context.state.find<AdmissionCheck>(known.name);
   if (check == nullptr) return "";
   const auto* controller = reconcilers::find_check_controller(context.check_controllers, check->controller);
   return controller == nullptr ? "" : controller->explain({context, workload, known}, *check);

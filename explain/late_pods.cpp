@@ -6,7 +6,9 @@
 #include "api/job.h"
 #include "api/jobset.h"
 #include "api/meta/constants.h"
+#include "api/pods/queued_pod.h"
 #include "api/workload.h"
+#include "state/indexes.h"
 
 namespace muster::explain {
 namespace {
@@ -115,7 +117,7 @@ std::optional<LateJob> late_job_of(const Workload& workload, const state::Cluste
   const std::string& ns = workload.meta.ns;
   const auto& controller = workload.meta.controller;
   if (!controller) {
-    if (state.pods_of_group(ns, workload.meta.name).empty()) return std::nullopt;
+    if (state.share_by(state::kPodsByGroup, {ns, workload.meta.name}).empty()) return std::nullopt;
     int64_t pods = 0;
     for (const PodSet& pod_set : workload.pod_sets) pods += pod_set.count;
     return late_group_of(ns, workload.meta.name, pods);
@@ -125,7 +127,7 @@ std::optional<LateJob> late_job_of(const Workload& workload, const state::Cluste
   if (job == nullptr || meta_of(*job).uid != controller->uid) return std::nullopt;
   LateJob late = late_job_of(*kind, *job);
   if (std::holds_alternative<JobSetPtr>(*job)) {
-    for (const Job* each : state.jobs_of_jobset(ns, controller->name)) {
+    for (const Job* each : state.by(state::kJobsByJobSet, {ns, controller->name})) {
       if (each->meta.controller && each->meta.controller->uid == controller->uid)
         late.question.owner.uids.insert(each->meta.uid);
     }

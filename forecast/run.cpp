@@ -192,7 +192,7 @@ void Runner::describe_waiting() {
   for (const uint32_t job : jobs) {
     const Workload& workload = *live_.at(job)->workload;
     Waiting waiting{.job = job, .cluster_queue = {}, .reason = {}, .message = {}};
-    if (const LocalQueue* local = state_.local_queue(workload.meta.ns, workload.queue_name))
+    if (const LocalQueue* local = state_.find<LocalQueue>(workload.meta.ns, workload.queue_name))
       waiting.cluster_queue = local->cluster_queue;
     const bool asks = history_.waiting.size() < kMostExplained;
     if (auto explained =

@@ -26,7 +26,8 @@ Timestamp time_at(const json& object, std::initializer_list<std::string_view> pa
 
 bool pods_are_left(const std::string& ns, const PodSelection& selection, const ReconcileContext& context, Plan& plan) {
   const ObjectKey search{&kPods, ns, selection.labels};
-  if (const auto found = context.state.pod_searches().found(selection.asker, selection.labels, context.now.monotonic)) {
+  if (const auto found =
+          context.state.writes().pod_searches().found(selection.asker, selection.labels, context.now.monotonic)) {
     if (found->any) plan.wake_at(context.now.wall + found->next);
     return found->any;
   }

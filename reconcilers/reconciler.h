@@ -23,7 +23,7 @@ namespace muster::reconcilers {
 
 // The name of an object that muster needs can belong to an object of another owner, which can be deleted later: the
 // time until the next attempt.
-constexpr Duration kTakenInterval = std::chrono::seconds(30);
+constexpr Duration kNameConflictInterval = std::chrono::seconds(30);
 
 // muster's own admission check controllers (reconcilers/checks/check_controller.h).
 struct CheckController;

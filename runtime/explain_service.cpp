@@ -18,7 +18,7 @@ std::string workload_of(const ExplainReply& explained) {
 void add_start(const state::ClusterState& state, const StartEstimates* starts, ExplainReply& explained) {
   if (starts == nullptr) return;
   const std::string name = workload_of(explained);
-  const Workload* workload = name.empty() ? nullptr : state.workload(explained.ns, name);
+  const Workload* workload = name.empty() ? nullptr : state.find<Workload>(explained.ns, name);
   if (workload == nullptr || workload->has_quota_reserved() || workload->finished() || !workload->active) return;
   if (const StartEstimate* start = starts->find(explained.ns, name))
     explained.add_fact("Estimated start", to_sentence(*start, explained.at));

@@ -12,7 +12,7 @@ CohortsAbove cohorts_above(const ClusterQueue& queue, const ClusterState& state)
   while (!name.empty()) {
     above.cyclic = std::find(above.names.begin(), above.names.end(), name) != above.names.end();
     if (above.cyclic) break;
-    const Cohort* cohort = state.cohort(name);
+    const Cohort* cohort = state.find<Cohort>(name);
     above.names.push_back(std::move(name));
     name = cohort == nullptr ? "" : cohort->parent;
   }

@@ -28,6 +28,11 @@ class ObjectStore {
   void remove(NamespacedName name) {
     if (const auto found = slots_.find(name); found != slots_.end()) slots_.erase(found);
   }
+  // In any order.
+  template <class Visit>
+  void for_each(const Visit& visit) const {
+    for (const Slot& slot : slots_) visit(slot.object);
+  }
   // Those that are wanted, by namespace and name.
   template <class Wanted>
   std::vector<const TypedObject*> sorted(const Wanted& wanted) const {

@@ -6,6 +6,7 @@
 
 #include "api/workload_conditions.h"
 #include "jobs/job_kind.h"
+#include "scheduler/scheduler.h"
 #include "scheduler/views/listing.h"
 
 namespace muster::starts {
@@ -77,7 +78,7 @@ std::vector<FinishedRun> finished_among(const Unfinished& workloads, const state
                                         const QueueSettings& settings) {
   std::vector<FinishedRun> runs;
   for (const auto& [ns, name] : workloads) {
-    const Workload* workload = state.workload(ns, name);
+    const Workload* workload = state.find<Workload>(ns, name);
     if (workload == nullptr) continue;
     if (auto run = finished_run(*workload, annotated(*workload, state, settings))) runs.push_back(*std::move(run));
   }

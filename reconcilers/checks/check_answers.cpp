@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reconcilers/workload/workload_draft.h"
+#include "state/indexes.h"
 
 namespace muster::reconcilers {
 namespace {
@@ -30,7 +31,7 @@ void answer(const Workload& workload, const ReconcileContext& context, Plan& pla
   if (!asks_checks(workload)) return;
   WorkloadDraft draft(workload, context);
   for (AdmissionCheckState& known : draft.status.admission_checks) {
-    const AdmissionCheck* check = context.state.admission_check(known.name);
+    const AdmissionCheck* check = context.state.find<AdmissionCheck>(known.name);
     if (check == nullptr || !check->active() || is_answered(known)) continue;
     const CheckController* controller = find_check_controller(context.check_controllers, check->controller);
     if (controller == nullptr) continue;
@@ -62,9 +63,9 @@ Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;
   if (context.check_controllers.empty()) return plan;
   if (*key.type == kWorkloads) {
-    if (const Workload* workload = context.state.workload(key.ns, key.name)) answer(*workload, context, plan);
+    if (const Workload* workload = context.state.find<Workload>(key.ns, key.name)) answer(*workload, context, plan);
   } else if (*key.type == kAdmissionChecks) {
-    if (const AdmissionCheck* check = context.state.admission_check(key.name)) keep_active(*check, context, plan);
+    if (const AdmissionCheck* check = context.state.find<AdmissionCheck>(key.name)) keep_active(*check, context, plan);
   }
   return plan;
 }
@@ -75,8 +76,8 @@ void requests_for(const state::ClusterState&, const TypedObject& object, std::ve
 }
 
 void add_workloads_of(const AdmissionCheck& check, const state::ClusterState& state, std::vector<ObjectKey>& keys) {
-  for (const ClusterQueue* queue : state.cluster_queues_of_check(check.meta.name)) {
-    for (const Workload* workload : state.workloads_reserving(queue->meta.name))
+  for (const ClusterQueue* queue : state.by(state::kClusterQueuesByCheck, {"", check.meta.name})) {
+    for (const Workload* workload : state.by(state::kWorkloadsByClusterQueue, {"", queue->meta.name}))
       keys.push_back(key_of(kWorkloads, workload->meta));
   }
 }

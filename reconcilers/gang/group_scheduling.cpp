@@ -30,7 +30,7 @@ std::string seconds_text(Duration duration) {
 
 std::string timeout_text(const GangContext& g) {
   const std::string timeout = std::to_string(g.owner.barrier.timeout_seconds) + " s";
-  if (g.taken) {
+  if (g.name_conflict) {
     return "the group was not released within " + timeout + ": its ConfigMap " + g.owner.barrier.config_map +
            " could not be created, because " + holder_of_name(g) + " has that name; remove or rename this object";
   }
@@ -95,14 +95,14 @@ Step revoke(const GangContext& g, const ConfigMap& config_map, Plan& plan) {
 // kContinue: the ConfigMap can be used, or does not block a gang.
 Step keep_config_map(GangContext& g, Plan& plan) {
   const ObjectKey key = g.owner.config_map();
-  const ConfigMap* present = g.state.config_map(key.ns, key.name);
+  const ConfigMap* present = g.state.find<ConfigMap>(key.ns, key.name);
   switch (holder_of(g.owner, present, g.state)) {
     case Holder::kUs:
       g.config_map = present;
       g.ledger = read_ledger(*present);
       return Step::kContinue;
     case Holder::kStranger:
-      g.taken = true;
+      g.name_conflict = true;
       if (const auto& controller = present->meta.controller) g.holder = controller->kind + " " + controller->name;
       break;
     case Holder::kUsDeleted:
@@ -115,15 +115,15 @@ Step keep_config_map(GangContext& g, Plan& plan) {
           {.verb = Verb::kDelete, .target = key, .body = with_version(present->meta, {}), .uid = present->meta.uid});
       return Step::kDone;
     case Holder::kNobody:
-      g.taken = g.state.taken(key, g.now.monotonic);
-      if (g.taken) break;
+      g.name_conflict = g.state.writes().has_name_conflict(key, g.now.monotonic);
+      if (g.name_conflict) break;
       g.ledger = decisions_by_pods(g.owner, g.gang);
       plan.writes.push_back(create_config_map(g.owner, to_data(g.ledger)));
       // Its time goes on while the API server refuses it.
-      if (const auto* rejection = g.state.rejection(g.owner.key, kConfigMaps)) g.refused = rejection->why;
+      if (const auto* rejection = g.state.writes().rejection(g.owner.key, kConfigMaps)) g.refused = rejection->why;
       return g.refused.empty() ? Step::kDone : Step::kContinue;
   }
-  plan.wake_at(g.now.wall + kTakenInterval);
+  plan.wake_at(g.now.wall + kNameConflictInterval);
   return Step::kContinue;
 }
 
@@ -273,7 +273,7 @@ void add(Plan& plan, std::optional<Write> write) {
 }
 
 void reconcile_resting(GangContext& g, Plan& plan) {
-  const ConfigMap* present = g.state.config_map(g.owner.meta().ns, g.owner.barrier.config_map);
+  const ConfigMap* present = g.state.find<ConfigMap>(g.owner.meta().ns, g.owner.barrier.config_map);
   const Holder holder = holder_of(g.owner, present, g.state);
   if (holder == Holder::kUs || holder == Holder::kUsDeleted) {
     g.config_map = present;

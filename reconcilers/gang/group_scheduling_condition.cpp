@@ -16,7 +16,7 @@ using std::chrono::seconds;
 constexpr Duration kMessageInterval = seconds(5);
 // How often it follows the reasons alone, while as many pods have started as before.
 constexpr Duration kReasonsInterval = seconds(15);
-std::optional<Write> write_taken(const GangContext& g) {
+std::optional<Write> write_name_conflict(const GangContext& g) {
   const std::string note = "the ConfigMap " + g.owner.barrier.config_map +
                            " of this group cannot be created: " + holder_of_name(g) +
                            " has that name, and muster does not change it; remove or rename this object, or the group "
@@ -89,7 +89,7 @@ std::string count_of_pods(const GroupProgress& progress) {
 }
 
 std::optional<Write> write_condition(const GangContext& g, Plan& plan) {
-  if (g.taken) return g.progress.waits() ? write_taken(g) : std::nullopt;
+  if (g.name_conflict) return g.progress.waits() ? write_name_conflict(g) : std::nullopt;
   if (!g.refused.empty()) return g.progress.waits() ? write_refused(g) : std::nullopt;
   // In nearly every case another ConfigMap follows at once.
   if (g.leaving && g.progress.waits()) return std::nullopt;

@@ -17,7 +17,7 @@ struct GangContext : ReconcileContext {
   const GangOwner& owner;
   const state::Gang* gang;      // can be null
   const ConfigMap* config_map;  // ours, or null
-  bool taken = false;           // another object has the name
+  bool name_conflict = false;   // another object has the name
   std::string holder{};         // the owner of that object: "JobSet train"; empty: not known
   std::string refused{};        // why the API server does not create it; empty: it does
   bool leaving = false;         // the name's ConfigMap is being deleted, and counts as gone

@@ -8,6 +8,7 @@
 #include "api/meta/constants.h"
 #include "jobs/group_scheduling.h"
 #include "reconcilers/workload/workload_timeouts.h"
+#include "state/indexes.h"
 
 namespace muster::reconcilers {
 namespace {
@@ -22,7 +23,7 @@ Write patch_status(const GangOwner& owner, json status) {
 
 // The owner's Workload as long as it lets the owner run; nullptr: it is not queued.
 const Workload* admitted_workload(const GangOwner& owner, const state::ClusterState& state) {
-  for (const Workload* workload : state.workloads_of_owner(owner.meta().uid)) {
+  for (const Workload* workload : state.by(state::kWorkloadsByOwner, {"", owner.meta().uid})) {
     if (workload->admitted() && !workload->finished()) return workload;
   }
   return nullptr;
@@ -54,14 +55,14 @@ bool GangOwner::suspends_on_timeout() const {
 std::optional<GangOwner> find_gang_owner(const ObjectKey& key, const state::ClusterState& state) {
   GangOwner owner{.key = key, .barrier = {}};
   if (*key.type == kJobSets) {
-    owner.jobset = state.jobset(key.ns, key.name);
+    owner.jobset = state.find<JobSet>(key.ns, key.name);
     if (owner.jobset == nullptr || !jobs::jobset.is_managed_by(owner.jobset->managed_by)) return std::nullopt;
     const auto& jobs = owner.jobset->replicated_jobs;
     const auto target = std::find_if(jobs.begin(), jobs.end(), [](const ReplicatedJob& job) { return job.barrier; });
     if (target == jobs.end()) return std::nullopt;
     owner.barrier = *target->barrier;
   } else {
-    owner.job = state.job(key.ns, key.name);
+    owner.job = state.find<Job>(key.ns, key.name);
     if (owner.job == nullptr || !jobs::batch_job.is_managed_by(owner.job->managed_by)) return std::nullopt;
     const auto gang = state::GangIndex::owner_of(*owner.job);
     if (!gang || !(*gang == key)) return std::nullopt;

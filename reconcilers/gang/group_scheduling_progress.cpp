@@ -252,8 +252,8 @@ Absence absence_of(const JobSet& owner, size_t target, const state::ClusterState
   Absence absence;
   if (const std::string until = jobs::closed_until(owner, target); !until.empty()) absence.gate = "waits " + until;
   const ObjectKey key = key_of(kJobSets, owner.meta);
-  const auto* rejection = state.rejection(key, kJobs);
-  if (rejection == nullptr || state.job(key.ns, rejection->target.name) != nullptr) return absence;
+  const auto* rejection = state.writes().rejection(key, kJobs);
+  if (rejection == nullptr || state.find<Job>(key.ns, rejection->target.name) != nullptr) return absence;
   // All Jobs of a replicated job have one template: what is wrong with one is wrong with each.
   const std::string prefix = owner.meta.name + "-" + owner.replicated_jobs[target].name + "-";
   const std::string_view name = rejection->target.name;
@@ -262,7 +262,7 @@ Absence absence_of(const JobSet& owner, size_t target, const state::ClusterState
 }
 
 // A name that another Job has: an earlier one of this JobSet, or one of another owner.
-std::string why_taken(const JobSet& owner, const Job& present) {
+std::string why_name_conflict(const JobSet& owner, const Job& present) {
   const bool ours = present.meta.controller && present.meta.controller->uid == owner.meta.uid;
   return ours ? "the Job of the attempt before has not gone" : "a Job of this name does not belong to the JobSet";
 }
@@ -273,7 +273,7 @@ void add_missing_job(const JobSet& owner, const std::string& name, int64_t pods,
   if (pods > 0) why += ", " + pods_text(pods);
   // Once for each target.
   std::string reason = std::exchange(absence.refusal, "");
-  if (const Job* present = state.job(owner.meta.ns, name)) reason = why_taken(owner, *present);
+  if (const Job* present = state.find<Job>(owner.meta.ns, name)) reason = why_name_conflict(owner, *present);
   if (!reason.empty()) why += ": " + reason;
   missing.add("Job " + name, why, pods, MissingList::kLongestRefusal);
 }
@@ -325,7 +325,7 @@ std::string missing_pods(const GangOwner& owner, const state::Gang* gang, const 
 std::string refused_objects(const GangOwner& owner, const state::ClusterState& state) {
   std::string text;
   for (const ResourceType* type : {&kServices, &kPersistentVolumeClaims}) {
-    const auto* rejection = state.rejection(owner.key, *type);
+    const auto* rejection = state.writes().rejection(owner.key, *type);
     if (rejection == nullptr || state.find(*type, rejection->target.ns, rejection->target.name) != nullptr) continue;
     text += (text.empty() ? "" : "; ") + std::string(type->kind) + " " + rejection->target.name +
             " cannot be created: " + rejection->why;

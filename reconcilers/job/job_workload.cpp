@@ -25,6 +25,7 @@
 #include "reconcilers/workload/workload_queues.h"
 #include "scheduler/eligibility.h"
 #include "scheduler/scheduler.h"
+#include "state/indexes.h"
 #include "state/scheduler_driver.h"
 #include "state/unsupported.h"
 
@@ -41,8 +42,8 @@ void create(const JobContext& context, Plan& plan) {
   const TypedObject* ns = context.state.find(kNamespaces, "", context.job.meta().ns);
   if (ns != nullptr && meta_of(*ns).deleting) return;
   const ObjectKey key{&kWorkloads, context.job.meta().ns, name_of_workload(context)};
-  if (const Workload* stranger = context.state.workload(key.ns, key.name)) {
-    plan.wake_at(context.now.wall + kTakenInterval);
+  if (const Workload* stranger = context.state.find<Workload>(key.ns, key.name)) {
+    plan.wake_at(context.now.wall + kNameConflictInterval);
     plan.events.push_back(context.event(kWarningEvent, "WorkloadNameConflict",
                                         "Workload " + path_of(stranger->meta) +
                                             " exists and does not belong to this job; delete it, and this job gets one "
@@ -238,7 +239,7 @@ Step follow_end(const JobContext& context, const Workload& workload, Plan& plan)
 bool is_suspended_by_jobset(const JobContext& context) {
   const auto& controller = context.job.meta().controller;
   if (!context.settings.native_jobsets || !controller || jobs::job_type_of(*controller) != &kJobSets) return false;
-  const JobSet* jobset = context.state.jobset(context.job.meta().ns, controller->name);
+  const JobSet* jobset = context.state.find<JobSet>(context.job.meta().ns, controller->name);
   return jobset != nullptr && jobset->meta.uid == controller->uid && jobset->suspended;
 }
 
@@ -278,14 +279,14 @@ constexpr Step (*kStepsWithWorkload[])(const JobContext&, const Workload&, Plan&
 bool is_never_run(const JobContext& context) {
   const jobs::QueuedJob& job = context.job;
   if (!context.settings.native_jobsets || job.type() != kJobSets) return false;
-  const JobSet* jobset = context.state.jobset(job.meta().ns, job.meta().name);
+  const JobSet* jobset = context.state.find<JobSet>(job.meta().ns, job.meta().name);
   return jobset != nullptr &&
          (!jobset->unsupported.empty() || state::is_outside_webhooks(jobset->meta.ns, context.settings));
 }
 
 // It does not wait for quota and holds no quota.
 void withdraw(const JobContext& context, Plan& plan) {
-  for (const Workload* workload : context.state.workloads_of_owner(context.job.meta().uid))
+  for (const Workload* workload : context.state.by(state::kWorkloadsByOwner, {"", context.job.meta().uid}))
     delete_in_use(kWorkloads, workload->meta, plan);
 }
 
@@ -294,7 +295,7 @@ using JobStep = Step (*)(const JobContext&, Plan&);
 Step leave_alone(const JobContext& context, Plan&) {
   const jobs::QueuedJob& job = context.job;
   if (!job.kind().is_managed_by(job.managed_by())) return Step::kDone;
-  const bool unused = job.left_alone() && context.state.workloads_of_owner(job.meta().uid).empty();
+  const bool unused = job.left_alone() && context.state.by(state::kWorkloadsByOwner, {"", job.meta().uid}).empty();
   return unused ? Step::kDone : Step::kContinue;
 }
 

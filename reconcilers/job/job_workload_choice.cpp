@@ -13,6 +13,7 @@
 #include "reconcilers/job/job_workload_run.h"
 #include "reconcilers/job/prebuilt_difference.h"
 #include "reconcilers/workload/job_workload_status.h"
+#include "state/indexes.h"
 
 namespace muster::reconcilers {
 namespace {
@@ -51,7 +52,7 @@ void take(const JobContext& context, const Workload& workload, Plan& plan) {
 }
 
 WorkloadChoice adopt_prebuilt(const JobContext& context, std::string_view name, Plan& plan) {
-  const Workload* workload = context.state.workload(context.job.meta().ns, name);
+  const Workload* workload = context.state.find<Workload>(context.job.meta().ns, name);
   if (workload == nullptr) return {};
   const auto& controller = workload->meta.controller;
   if (controller && controller->uid != context.job.meta().uid) {
@@ -225,7 +226,7 @@ WorkloadChoice keep_one_workload(const JobContext& context, Plan& plan) {
   const RuleSettings& rules = context.queues().rules;
   if (const auto prebuilt = jobs::prebuilt_workload_name_of(rules, context.job.meta()))
     return adopt_prebuilt(context, prebuilt->name, plan);
-  const Workloads owned = context.state.workloads_of_owner(context.job.meta().uid);
+  const Workloads owned = context.state.by(state::kWorkloadsByOwner, {"", context.job.meta().uid});
   if (context.job.elastic(rules)) {
     if (const auto choice = follow_counts(context, owned, plan)) return *choice;
   }

@@ -9,6 +9,8 @@
 #include "jobs/job_kind.h"
 #include "jobs/queued_job.h"
 #include "kinds/kind_description.h"
+#include "reconcilers/job/job_indexes.h"
+#include "state/indexes.h"
 
 namespace muster::reconcilers {
 namespace {
@@ -29,8 +31,8 @@ void add_key(const jobs::QueuedJob& job, std::vector<ObjectKey>& keys) {
 // A job can name a Workload without a controller.
 void enqueue_jobs_that_name(const state::ClusterState& state, const ObjectMeta& workload,
                             std::vector<ObjectKey>& keys) {
-  for (ObjectKey& key : state.jobs_naming_workload(workload.ns, workload.name)) {
-    if (!jobs::find_job_kind(*key.type)->has_own_reconciler()) keys.push_back(std::move(key));
+  for (const TypedObject* job : state.by(kJobsByPrebuiltWorkload, {workload.ns, workload.name})) {
+    if (!jobs::find_job_kind(type_of(*job))->has_own_reconciler()) keys.push_back(key_of(*job));
   }
 }
 
@@ -43,9 +45,9 @@ void enqueue_for_workload(const state::ClusterState& state, const ObjectMeta& wo
 
 // From now on, PodsReady of Workloads with quota is written, or is no longer written.
 void enqueue_for_fallback(const state::ClusterState& state, const ClusterQueue& queue, std::vector<ObjectKey>& keys) {
-  const ClusterQueue* present = state.cluster_queue(queue.meta.name);
+  const ClusterQueue* present = state.find<ClusterQueue>(queue.meta.name);
   if (present == nullptr || present->fallback.has_value() == queue.fallback.has_value()) return;
-  for (const Workload* workload : state.workloads_reserving(queue.meta.name))
+  for (const Workload* workload : state.by(state::kWorkloadsByClusterQueue, {"", queue.meta.name}))
     enqueue_for_workload(state, workload->meta, keys);
 }
 
@@ -57,8 +59,9 @@ void enqueue_consulting_jobs(const state::ClusterState& state, const ObjectMeta&
                                   [&](const ConsultedKind& each) { return each.type() == type; });
     if (!asks) continue;
     if (!consulted.ns.empty()) {
-      for (const DescribedJob* job : state.described_jobs_in(kind->type(), consulted.ns))
-        keys.push_back(key_of(kind->type(), job->meta));
+      for (const TypedObject* job : state.by(kDescribedJobsByKind, {consulted.ns, kind->type().plural})) {
+        if (type_of(*job) == kind->type()) keys.push_back(key_of(*job));
+      }
       continue;
     }
     state.for_each_of(kind->type(), [&](const TypedObject& object) { keys.push_back(key_of(object)); });
@@ -87,9 +90,9 @@ void enqueue_parts_of_deleted(const state::ClusterState& state, const TypedObjec
                               std::vector<ObjectKey>& keys) {
   const ObjectMeta& meta = meta_of(object);
   if (state.find(type_of(object), meta.ns, meta.name) != nullptr) return;
-  for (const TypedObject& part : state.children_of(meta.ns, meta.uid)) keys.push_back(key_of(part));
+  for (const TypedObject* part : state.by(kPartsByDescribedJob, {meta.ns, meta.uid})) keys.push_back(key_of(*part));
   if (!std::holds_alternative<JobSetPtr>(object)) return;
-  for (const Job* job : state.jobs_of_jobset(meta.ns, meta.name)) keys.push_back(key_of(kJobs, job->meta));
+  for (const Job* job : state.by(state::kJobsByJobSet, {meta.ns, meta.name})) keys.push_back(key_of(kJobs, job->meta));
 }
 
 }  // namespace

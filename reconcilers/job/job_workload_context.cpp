@@ -81,7 +81,7 @@ bool is_jobset(const JobContext& context) {
 std::vector<const Job*> jobs_of(const JobContext& context) {
   const ObjectMeta& meta = context.job.meta();
   if (is_jobset(context)) return jobs_of(present_job_of(context.job, context.key(), context.state), context.state);
-  const Job* job = context.job.type() == kJobs ? context.state.job(meta.ns, meta.name) : nullptr;
+  const Job* job = context.job.type() == kJobs ? context.state.find<Job>(meta.ns, meta.name) : nullptr;
   return job == nullptr ? std::vector<const Job*>() : std::vector<const Job*>{job};
 }
 

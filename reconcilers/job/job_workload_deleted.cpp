@@ -8,6 +8,7 @@
 #include "reconcilers/in_use.h"
 #include "reconcilers/job/job_workload_parts.h"
 #include "reconcilers/workload/pods_left.h"
+#include "state/indexes.h"
 
 namespace muster::reconcilers {
 namespace {
@@ -27,7 +28,7 @@ void stop(const JobContext& context, const Condition& evicted, Plan& plan) {
   if (std::find(job.finalizers.begin(), job.finalizers.end(), kForegroundFinalizer) != job.finalizers.end()) return;
   // Garbage collection can take the finalizer away before the pods have ended: then this comes to nothing.
   state::Maker maker{job.uid, "deletion"};
-  if (const auto left = context.state.pauses().left(maker, context.now.monotonic))
+  if (const auto left = context.state.writes().pauses().left(maker, context.now.monotonic))
     return plan.wake_at(context.now.wall + *left);
   plan.writes.push_back({.verb = Verb::kDelete,
                          .target = context.key(),
@@ -76,7 +77,7 @@ Step give_back_when_deleted(const JobContext& context, Plan& plan) {
   if (!context.job.meta().deleting) return Step::kContinue;
   const bool works = context.job.works_while_deleted() &&
                      context.queues().rules.enabled(Gate::kDeferRayServiceFinalizationForRedisCleanup);
-  for (const Workload* workload : context.state.workloads_of_owner(context.job.meta().uid)) {
+  for (const Workload* workload : context.state.by(state::kWorkloadsByOwner, {"", context.job.meta().uid})) {
     if (!works || workload->evicted()) give_back(context, *workload, plan);
   }
   return Step::kDone;

@@ -10,7 +10,9 @@
 #include "api/workload_conditions.h"
 #include "jobs/admission_gates.h"
 #include "jobs/workload_name.h"
+#include "state/indexes.h"
 #include "state/metrics/measurements.h"
+#include "state/pod_priority.h"
 #include "state/unsupported.h"
 
 namespace muster::reconcilers {
@@ -66,14 +68,14 @@ Labels annotations_for(const JobContext& context, const std::string& name) {
 
 std::optional<WorkloadPriority> priority_of(const JobContext& context) {
   if (const std::string_view name = context.job.priority_class(); !name.empty()) {
-    const PriorityClass* found = context.state.priority_class(kWorkloadPriorityClasses, name);
+    const PriorityClass* found = context.state.find<PriorityClass>(kWorkloadPriorityClasses, "", name);
     return found == nullptr ? std::nullopt : std::optional(priority_by(*found));
   }
   if (const std::string_view of_pods = pod_priority_class(context); !of_pods.empty()) {
-    const PriorityClass* found = context.state.priority_class(kPriorityClasses, of_pods);
+    const PriorityClass* found = context.state.find<PriorityClass>(kPriorityClasses, "", of_pods);
     return found == nullptr ? std::nullopt : std::optional(priority_by(*found));
   }
-  const PriorityClass* general = context.state.default_pod_priority();
+  const PriorityClass* general = state::default_pod_priority(context.state);
   return general == nullptr ? WorkloadPriority{} : priority_by(*general);
 }
 
@@ -175,8 +177,8 @@ json make_workload(const JobContext& context, const WorkloadPriority& priority) 
 
 Step take_back(const JobContext& context, Plan& plan) {
   const ObjectMeta& job = context.job.meta();
-  if (context.job.end() || !context.state.workloads_of_owner(job.uid).empty()) return Step::kContinue;
-  const Workload* made = context.state.workload(job.ns, name_of_workload(context));
+  if (context.job.end() || !context.state.by(state::kWorkloadsByOwner, {"", job.uid}).empty()) return Step::kContinue;
+  const Workload* made = context.state.find<Workload>(job.ns, name_of_workload(context));
   if (made == nullptr || made->meta.deleting || made->finished() || made->meta.label(kJobUidLabel) != job.uid ||
       state::can_be_stopped(*made, context.queues()))
     return Step::kContinue;

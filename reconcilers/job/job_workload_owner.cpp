@@ -5,13 +5,14 @@
 #include "api/review/cluster_view.h"
 #include "jobs/job_kind.h"
 #include "kinds/kind_description.h"
+#include "state/indexes.h"
 
 namespace muster::reconcilers {
 
 namespace {
 
 bool has_workload(const state::ClusterState& state, std::string_view ns, const OwnerReference& owner) {
-  const std::vector<const Workload*> workloads = state.workloads_of_owner(owner.uid);
+  const std::vector<const Workload*> workloads = state.by(state::kWorkloadsByOwner, {"", owner.uid});
   return std::any_of(workloads.begin(), workloads.end(), [&](const Workload* workload) {
     const OwnerReference& named = *workload->meta.controller;
     return workload->meta.ns == ns && named.name == owner.name && named.kind == owner.kind &&
@@ -39,7 +40,8 @@ std::optional<jobs::QueuedJob> find_job(const ObjectKey& key, const state::Clust
   const TypedObject* object = kind == nullptr ? nullptr : state.find(*key.type, key.ns, key.name);
   if (object == nullptr) return std::nullopt;
   return jobs::QueuedJob(*kind, *object, [&](const ConsultedKind& consulted, std::string_view name) {
-    const PlainObject* plain = state.plain(consulted.type(), consulted.namespaced ? key.ns : std::string(), name);
+    const PlainObject* plain =
+        state.find<PlainObject>(consulted.type(), consulted.namespaced ? key.ns : std::string(), name);
     return plain == nullptr ? nullptr : plain->object.get();
   });
 }

@@ -6,6 +6,7 @@
 #include "api/workload_conditions.h"
 #include "reconcilers/job/job_workload_infos.h"
 #include "reconcilers/workload/job_workload_status.h"
+#include "state/indexes.h"
 
 namespace muster::reconcilers {
 namespace {
@@ -68,7 +69,7 @@ Step advance_late_stop(const JobContext& context, std::string note, Plan& plan) 
 Step take_back_leftovers(const JobContext& context, Plan& plan) {
   const jobs::QueuedJob& job = context.job;
   if (!job.kind().restores_once_inactive() || !job.suspended() || job.active() || job.end()) return Step::kContinue;
-  for (const Workload* workload : context.state.workloads_of_owner(job.meta().uid)) {
+  for (const Workload* workload : context.state.by(state::kWorkloadsByOwner, {"", job.meta().uid})) {
     if (workload->has_quota_reserved() && !workload->finished()) return Step::kContinue;
   }
   json restore = job.restore_patch({});

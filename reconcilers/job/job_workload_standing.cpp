@@ -9,11 +9,13 @@
 #include "jobs/prebuilt_workload.h"
 #include "kinds/kind_description.h"
 #include "reconcilers/in_use.h"
+#include "reconcilers/job/job_indexes.h"
 #include "reconcilers/job/job_workload_infos.h"
 #include "reconcilers/job/job_workload_owner.h"
 #include "reconcilers/job/jobset_part.h"
 #include "reconcilers/job/prebuilt_difference.h"
 #include "reconcilers/workload/job_workload_status.h"
+#include "state/indexes.h"
 #include "state/pod_requests.h"
 
 namespace muster::reconcilers {
@@ -50,12 +52,12 @@ bool is_running(const Workload& workload) {
 std::vector<jobs::QueuedJob> older_siblings(const JobContext& context, const ObjectMeta& last,
                                             const jobs::JobKind& parent, const OwnedKind* owned) {
   std::vector<jobs::QueuedJob> older;
-  for (const TypedObject& object : context.state.children_of(last.ns, last.controller->uid)) {
-    const ObjectMeta& meta = meta_of(object);
+  for (const TypedObject* object : context.state.by(kPartsByDescribedJob, {last.ns, last.controller->uid})) {
+    const ObjectMeta& meta = meta_of(*object);
     if (std::tie(last.created, last.name) <= std::tie(meta.created, meta.name)) continue;
-    const ResourceType& type = type_of(object);
+    const ResourceType& type = type_of(*object);
     if (parent.find_owned(type.group, type.kind) != owned) continue;
-    const auto sibling = find_job(key_of(object), context.state);
+    const auto sibling = find_job(key_of(*object), context.state);
     if (sibling && sibling->readable() && !sibling->end()) older.push_back(*sibling);
     if (older.size() > kMostSiblings) break;
   }
@@ -80,8 +82,8 @@ bool has_room(const JobContext& context, const jobs::QueuedJob& child, const job
 
 bool is_part_of_jobset(const JobContext& context, const jobs::QueuedJob& child, std::string_view jobset_name,
                        const std::vector<PodSet>& pod_sets) {
-  const JobSet* jobset = context.state.jobset(child.meta().ns, jobset_name);
-  const Job* job = child.type() == kJobs ? context.state.job(child.meta().ns, child.meta().name) : nullptr;
+  const JobSet* jobset = context.state.find<JobSet>(child.meta().ns, jobset_name);
+  const Job* job = child.type() == kJobs ? context.state.find<Job>(child.meta().ns, child.meta().name) : nullptr;
   return jobset != nullptr && job != nullptr && is_within_jobset(context.state, *job, *jobset, pod_sets);
 }
 
@@ -105,14 +107,15 @@ bool fits_below(const JobContext& context, const jobs::QueuedJob& child, const j
 }
 
 bool is_covered(const JobContext& context, const jobs::ManagedAncestor& ancestor) {
-  const std::vector<const Workload*> workloads = context.state.workloads_of_owner(ancestor.uid);
+  const std::vector<const Workload*> workloads = context.state.by(state::kWorkloadsByOwner, {"", ancestor.uid});
   return std::any_of(workloads.begin(), workloads.end(), [&](const Workload* workload) {
     return is_running(*workload) && (ancestor.external || fits_below(context, context.job, ancestor, *workload));
   });
 }
 
 bool runs_with_quota(const JobContext& context) {
-  const std::vector<const Workload*> workloads = context.state.workloads_of_owner(context.job.meta().uid);
+  const std::vector<const Workload*> workloads =
+      context.state.by(state::kWorkloadsByOwner, {"", context.job.meta().uid});
   return std::any_of(workloads.begin(), workloads.end(), [](const Workload* workload) {
     return workload->admitted() && !workload->finished() && !workload->evicted() && !workload->meta.deleting;
   });
@@ -131,7 +134,7 @@ jobs::MaybeAncestor ancestor_of(const JobContext& context) {
 }
 
 std::string excess_below(const JobContext& context, const jobs::ManagedAncestor& whole) {
-  const std::vector<const Workload*> workloads = context.state.workloads_of_owner(whole.uid);
+  const std::vector<const Workload*> workloads = context.state.by(state::kWorkloadsByOwner, {"", whole.uid});
   if (std::none_of(workloads.begin(), workloads.end(), [](const Workload* each) { return is_running(*each); }))
     return "";
   if (is_covered(context, whole)) return "";
@@ -187,7 +190,7 @@ void hold(const JobContext& context, Plan& plan) {
 void leave_queue(const JobContext& context, Plan& plan) {
   if (jobs::prebuilt_workload_name_of(context.queues().rules, context.job.meta())) return;
   const auto job_end = context.job.end();
-  for (const Workload* workload : context.state.workloads_of_owner(context.job.meta().uid)) {
+  for (const Workload* workload : context.state.by(state::kWorkloadsByOwner, {"", context.job.meta().uid})) {
     if (workload->finished()) {
       drop_in_use_finalizer(kWorkloads, workload->meta, plan);
     } else if (job_end && workload->has_quota_reserved() && has_left_pods(context, plan)) {

@@ -12,6 +12,7 @@
 #include "reconcilers/jobset/jobset_crd.h"
 #include "reconcilers/jobset/jobset_gang.h"
 #include "reconcilers/jobset/jobset_in_place.h"
+#include "reconcilers/jobset/jobset_indexes.h"
 #include "reconcilers/jobset/jobset_policies.h"
 #include "reconcilers/jobset/jobset_status.h"
 #include "reconcilers/step.h"
@@ -141,7 +142,7 @@ Step restart_in_place(const JobSetContext& context, StatusDraft& draft, Plan& pl
   if (!context.jobset.restarts_in_place()) return Step::kContinue;
   tell_unseen_pods(context, plan);
   const InPlaceBarrier barrier =
-      barrier_of(context.jobset, context.run, context.state.in_place_pods(meta.ns, meta.name));
+      barrier_of(context.jobset, context.run, context.state.by(kInPlacePodsByJobSet, {meta.ns, meta.name}));
   if (barrier.exhausted) {
     draft.fail(too_many_restarts_in_place());
     return Step::kDone;
@@ -174,7 +175,7 @@ Plan run_jobset(const JobSetContext& context) {
 
 Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   if (!context.settings.native_jobsets || *key.type != kJobSets || definition_is_foreign(context.state)) return {};
-  const JobSet* jobset = context.state.jobset(key.ns, key.name);
+  const JobSet* jobset = context.state.find<JobSet>(key.ns, key.name);
   if (jobset == nullptr || jobset->meta.deleting) return {};
   if (state::is_outside_webhooks(key.ns, context.settings)) return {};
   if (!jobs::jobset.is_managed_by(jobset->managed_by)) return expire_only({context, *jobset, {}});
@@ -190,7 +191,7 @@ void enqueue_by_name(const state::ClusterState& state, const ObjectMeta& job, st
   size_t end = name.rfind('-');
   while (end != std::string_view::npos && end != 0 && (end = name.rfind('-', end - 1)) != std::string_view::npos) {
     const std::string_view candidate = name.substr(0, end);
-    if (state.jobset(job.ns, candidate) != nullptr) keys.push_back({&kJobSets, job.ns, std::string(candidate)});
+    if (state.find<JobSet>(job.ns, candidate) != nullptr) keys.push_back({&kJobSets, job.ns, std::string(candidate)});
   }
 }
 
@@ -216,7 +217,7 @@ void requests_for(const state::ClusterState& state, const TypedObject& object, s
     const std::string_view jobset = meta.label(kJobSetNameKey);
     if (!jobset.empty()) keys.push_back({&kJobSets, meta.ns, std::string(jobset)});
   } else if (std::holds_alternative<ServicePtr>(object)) {
-    for (const JobSet* jobset : state.jobsets_of_subdomain(meta.ns, meta.name)) {
+    for (const JobSet* jobset : state.by(kJobSetsBySubdomain, {meta.ns, meta.name})) {
       keys.push_back(key_of(kJobSets, jobset->meta));
     }
   }

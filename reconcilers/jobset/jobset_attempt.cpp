@@ -8,6 +8,7 @@
 #include "base/whole_number.h"
 #include "jobs/jobset/jobset_fields.h"
 #include "reconcilers/job/jobset_part.h"
+#include "state/indexes.h"
 
 namespace muster::reconcilers {
 namespace {
@@ -71,7 +72,7 @@ bool all_released(const JobSet& jobset, const JobSetAttempt& run) {
 
 JobSetAttempt jobs_of(const JobSet& jobset, const state::ClusterState& state) {
   JobSetAttempt run;
-  for (const Job* job : state.jobs_of_jobset(jobset.meta.ns, jobset.meta.name)) {
+  for (const Job* job : state.by(state::kJobsByJobSet, {jobset.meta.ns, jobset.meta.name})) {
     if (job->meta.controller->uid != jobset.meta.uid) continue;
     // Jobs that the JobSet does not ask for are forged, or belong to an earlier, larger version of it.
     if (!is_of_present_attempt(jobset, *job) || replicated_job_of(jobset, *job) == nullptr) {

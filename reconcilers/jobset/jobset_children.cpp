@@ -18,6 +18,7 @@
 #include "reconcilers/jobset/jobset_resume.h"
 #include "reconcilers/jobset/jobset_status.h"
 #include "reconcilers/step.h"
+#include "state/pod_priority.h"
 #include "state/pod_requests.h"
 
 namespace muster::reconcilers {
@@ -32,7 +33,7 @@ constexpr Duration kQuotaInterval = std::chrono::seconds(5);
 
 // The API server has refused such an object a moment ago. The other objects of the JobSet do not wait for it.
 Step wait_for_next_try(const JobSetContext& context, const state::Maker& maker, Plan& plan) {
-  const auto left = context.state.pauses().left(maker, context.now.monotonic);
+  const auto left = context.state.writes().pauses().left(maker, context.now.monotonic);
   if (!left) return Step::kContinue;
   plan.wake_at(context.now.wall + *left);
   return Step::kDone;
@@ -41,10 +42,12 @@ Step wait_for_next_try(const JobSetContext& context, const state::Maker& maker, 
 void create_service(const JobSetContext& context, Plan& plan) {
   const JobSet& jobset = context.jobset;
   const ObjectKey key{&kServices, jobset.meta.ns, jobset.subdomain};
-  if (!jobset.dns_hostnames || context.state.service(key.ns, key.name) != nullptr) return;
+  if (!jobset.dns_hostnames || context.state.find<Service>(key.ns, key.name) != nullptr) return;
   // A Service with this name that belongs to another owner is not changed, as in JobSet.
   state::Maker maker = maker_of(jobset, "Service");
-  if (context.state.taken(key, context.now.monotonic) || wait_for_next_try(context, maker, plan) == Step::kDone) return;
+  if (context.state.writes().has_name_conflict(key, context.now.monotonic) ||
+      wait_for_next_try(context, maker, plan) == Step::kDone)
+    return;
   plan.writes.push_back({.verb = Verb::kCreate,
                          .target = key,
                          .body = headless_service(jobset),
@@ -68,9 +71,9 @@ void create_claims(const JobSetContext& context, Plan& plan) {
   for (const VolumeClaim& claim : jobset.volume_claims) {
     const std::string name = jobs::claim_name(jobset.meta.name, claim.name);
     const ObjectKey key{&kPersistentVolumeClaims, jobset.meta.ns, name};
-    const PlainObject* present = context.state.plain(kPersistentVolumeClaims, key.ns, key.name);
+    const PlainObject* present = context.state.find<PlainObject>(kPersistentVolumeClaims, key.ns, key.name);
     if (present != nullptr && present->meta.controller && present->meta.controller->uid == jobset.meta.uid) continue;
-    if (present != nullptr || context.state.taken(key, context.now.monotonic)) {
+    if (present != nullptr || context.state.writes().has_name_conflict(key, context.now.monotonic)) {
       tell_foreign_claim(jobset, claim, name, plan);
       continue;
     }
@@ -105,8 +108,8 @@ void tell_blocked(const JobSet& jobset, const Job& job, Plan& plan) {
 int32_t priority_of(const state::ClusterState& state, const ReplicatedJob& replicated) {
   const PodSpecPtr& spec = replicated.pod_template.spec;
   const PriorityClass* found = spec == nullptr || spec->priority_class.empty()
-                                   ? state.default_pod_priority()
-                                   : state.priority_class(kPriorityClasses, spec->priority_class);
+                                   ? state::default_pod_priority(state)
+                                   : state.find<PriorityClass>(kPriorityClasses, "", spec->priority_class);
   return found == nullptr ? 0 : found->value;
 }
 
@@ -127,16 +130,16 @@ void create_jobs_of(const JobSetContext& context, const ReplicatedJob& replicate
   const JobSet& jobset = context.jobset;
   const state::Maker owner = maker_of(jobset, "Jobs of " + replicated.name);
   if (wait_for_next_try(context, owner, plan) == Step::kDone) return;
-  limit = std::min(limit, plan.writes.size() + context.state.pauses().room(owner, context.now.monotonic));
+  limit = std::min(limit, plan.writes.size() + context.state.writes().pauses().room(owner, context.now.monotonic));
   std::optional<ChildJobMaker> maker;
   for (int32_t index = 0; index < replicated.replicas && plan.writes.size() < limit; ++index) {
     const ObjectKey key{&kJobs, jobset.meta.ns, jobs::child_job_name(jobset.meta.name, replicated.name, index)};
-    if (const Job* present = context.state.job(key.ns, key.name)) {
+    if (const Job* present = context.state.find<Job>(key.ns, key.name)) {
       if (!will_go(*present, jobset)) tell_blocked(jobset, *present, plan);
       continue;
     }
     // Another client has created one that the watch has not shown yet.
-    if (context.state.taken(key, context.now.monotonic)) continue;
+    if (context.state.writes().has_name_conflict(key, context.now.monotonic)) continue;
     if (!maker) maker.emplace(jobset, replicated, options_for(context, replicated));
     plan.writes.push_back({.verb = Verb::kCreate,
                            .target = key,

@@ -23,7 +23,7 @@ void patch_job(const Job& job, Verb verb, json patch, Plan& plan) {
 
 void delete_jobs(const JobSetContext& context, const std::vector<const Job*>& jobs,
                  const std::optional<state::Maker>& maker, Plan& plan) {
-  const bool pauses = maker && context.state.pauses().left(*maker, context.now.monotonic);
+  const bool pauses = maker && context.state.writes().pauses().left(*maker, context.now.monotonic);
   for (const Job* job : jobs) {
     if (job->meta.deleting) continue;
     if (pauses && !job->suspended && !job->complete() && !job->failed())

@@ -123,7 +123,7 @@ Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;
   const ReconcilerSettings& settings = context.settings;
   if (*key.type != kCustomResourceDefinitions || !definition_is_foreign(context.state)) return plan;
-  const PlainObject* crd = context.state.plain(kCustomResourceDefinitions, key.ns, key.name);
+  const PlainObject* crd = context.state.find<PlainObject>(kCustomResourceDefinitions, key.ns, key.name);
   if (settings.native_jobsets) plan.events.push_back(event_of_stop(*crd));
   if (crd->meta.deleting || settings.native_jobsets || !settings.patch_jobset_crd) return plan;
   json versions = array_at(*crd->object, {"spec", "versions"});
@@ -158,7 +158,7 @@ void requests_for(const state::ClusterState&, const TypedObject& object, std::ve
 }  // namespace
 
 bool definition_is_foreign(const state::ClusterState& state) {
-  const PlainObject* crd = state.plain(kCustomResourceDefinitions, "", manifests::kJobSetDefinitionName);
+  const PlainObject* crd = state.find<PlainObject>(kCustomResourceDefinitions, "", manifests::kJobSetDefinitionName);
   return crd != nullptr && crd->meta.label(manifests::kAppNameLabel) != manifests::kAppName;
 }
 

@@ -24,7 +24,7 @@ class Expiry {
   // The ConfigMap of another owner has no effect.
   const GangDecisions& ledger_of(const std::string& config_map) {
     const auto [entry, is_new] = ledgers_.try_emplace(config_map);
-    const ConfigMap* map = is_new ? state_.config_map(owner_.meta.ns, config_map) : nullptr;
+    const ConfigMap* map = is_new ? state_.find<ConfigMap>(owner_.meta.ns, config_map) : nullptr;
     const bool ours = map != nullptr && map->meta.controller && map->meta.controller->uid == owner_.meta.uid;
     if (ours) entry->second = read_ledger(*map);
     return entry->second;

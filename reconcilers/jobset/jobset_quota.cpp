@@ -3,6 +3,7 @@
 #include "reconcilers/job/job_workload_owner.h"
 #include "reconcilers/job/job_workload_standing.h"
 #include "reconcilers/job/jobset_part.h"
+#include "state/indexes.h"
 
 namespace muster::reconcilers {
 
@@ -14,7 +15,7 @@ JobSetQuota::Answer JobSetQuota::ask() const {
   if (!standing || *standing == Standing::kHeld) return {};
   if (*standing == Standing::kFree || *standing == Standing::kOutside) return {.runs = true};
   if (*standing == Standing::kCovered) return {.runs = true, .counted = job->pod_set_shapes(context_.queues().rules)};
-  for (const Workload* workload : context_.state.workloads_of_owner(jobset_.meta.uid)) {
+  for (const Workload* workload : context_.state.by(state::kWorkloadsByOwner, {"", jobset_.meta.uid})) {
     if (lets_run(context, *workload)) return {.runs = true, .counted = workload->pod_sets};
   }
   return {};

@@ -9,6 +9,7 @@
 #include "jobs/pod/pod_group.h"
 #include "jobs/prebuilt_workload.h"
 #include "reconcilers/in_use.h"
+#include "reconcilers/job/job_indexes.h"
 #include "reconcilers/job/job_workload_choice.h"
 #include "reconcilers/job/job_workload_infos.h"
 #include "reconcilers/job/job_workload_owner.h"
@@ -17,6 +18,7 @@
 #include "reconcilers/pod/pod_workload_run.h"
 #include "reconcilers/pod/pod_workload_steps.h"
 #include "reconcilers/workload/job_workload_status.h"
+#include "state/indexes.h"
 
 namespace muster::reconcilers {
 namespace {
@@ -101,7 +103,7 @@ Step follow_without_match(const PodContext& context, const std::vector<const Wor
 
 // One that its user has made.
 Step follow_prebuilt(const PodContext& context, std::string_view name, Plan& plan) {
-  const Workload* workload = context.job.state.workload(context.group.meta.ns, name);
+  const Workload* workload = context.job.state.find<Workload>(context.group.meta.ns, name);
   const bool suits = workload != nullptr && (is_over(*workload) || is_equivalent(context.job, *workload));
   if (!suits && !jobs::end_of(context.group) && stop_unadmitted(context, kNotMatching, plan) == Step::kDone)
     return Step::kDone;
@@ -114,7 +116,8 @@ Step follow_prebuilt(const PodContext& context, std::string_view name, Plan& pla
 Step follow_single(const PodContext& context, Plan& plan) {
   if (const auto prebuilt = jobs::prebuilt_workload_name_of(context.rules(), context.group.meta))
     return follow_prebuilt(context, prebuilt->name, plan);
-  const std::vector<const Workload*> owned = context.job.state.workloads_of_owner(context.group.meta.uid);
+  const std::vector<const Workload*> owned =
+      context.job.state.by(state::kWorkloadsByOwner, {"", context.group.meta.uid});
   std::vector<const Workload*> others;
   const Workload* match = nullptr;
   for (const Workload* workload : owned) {
@@ -137,7 +140,7 @@ Step leave_with_deleted(const PodContext& context, Plan& plan) {
     plan.wake_at(jobs::end_of_grace(pod));
     return Step::kDone;
   }
-  for (const Workload* workload : context.job.state.workloads_of_owner(pod.meta.uid)) {
+  for (const Workload* workload : context.job.state.by(state::kWorkloadsByOwner, {"", pod.meta.uid})) {
     const Condition* evicted = find_condition(workload->status.conditions, kEvictedCondition);
     if (evicted != nullptr && evicted->is_true() && !workload->finished()) {
       if (workload->has_quota_reserved()) release_evicted(context.job, *workload, *evicted, false, plan);
@@ -198,7 +201,7 @@ Step follow_group(const PodContext& context, const Workload* made, Plan& plan) {
 // A Workload of another job has the name of the group.
 Step tell_conflict(const PodContext& context, const Workload* workload, Plan& plan) {
   if (workload->of_pod_group()) return Step::kContinue;
-  plan.wake_at(context.job.now.wall + kTakenInterval);
+  plan.wake_at(context.job.now.wall + kNameConflictInterval);
   plan.events.push_back(context.job.event(kWarningEvent, "WorkloadNameConflict",
                                           "A Workload named \"" + context.group.group +
                                               "\" already exists but is not a pod group workload; this pod group "
@@ -210,7 +213,7 @@ constexpr Step (*kStepsOfPod[])(const PodContext&, Plan&) = {leave_with_deleted,
 
 Plan reconcile_pod(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;
-  const QueuedPodPtr pod = context.state.queued_pod(key.ns, key.name);
+  const QueuedPodPtr pod = context.state.share<QueuedPod>(key.ns, key.name);
   // Pods of a set wait until they have the labels of their group.
   if (pod == nullptr || !jobs::is_managed(*pod) || !pod->group().empty() || jobs::is_of_serving_set(*pod)) return plan;
   with_context(jobs::make_pod_group({pod}, "", context.queues().rules, context.now.wall), context,
@@ -262,8 +265,8 @@ Plan reconcile_empty_group(const Workload* workload, const ReconcileContext& con
 }
 
 Plan reconcile_pods(const ObjectKey& key, const ReconcileContext& context) {
-  const Workload* workload = context.state.workload(key.ns, key.name);
-  std::vector<QueuedPodPtr> pods = context.state.pods_of_group(key.ns, key.name);
+  const Workload* workload = context.state.find<Workload>(key.ns, key.name);
+  std::vector<QueuedPodPtr> pods = context.state.share_by(state::kPodsByGroup, {key.ns, key.name});
   if (pods.empty()) return reconcile_empty_group(workload, context);
   Plan plan;
   PodGroup group = jobs::make_pod_group(std::move(pods), key.name, context.queues().rules, context.now.wall);
@@ -293,8 +296,8 @@ void requests_for(const state::ClusterState& state, const TypedObject& object, s
     const ObjectMeta& meta = (*workload)->meta;
     if (!meta.controller) {
       keys.push_back({&kPodGroups, meta.ns, meta.name});
-      for (const ObjectKey& job : state.jobs_naming_workload(meta.ns, meta.name)) {
-        if (*job.type == kQueuedPods) keys.push_back(job);
+      for (const TypedObject* job : state.by(kJobsByPrebuiltWorkload, {meta.ns, meta.name})) {
+        if (type_of(*job) == kQueuedPods) keys.push_back(key_of(*job));
       }
     } else if (meta.controller->kind == kQueuedPods.kind && meta.controller->api_version == kQueuedPods.api_version) {
       keys.push_back({&kQueuedPods, meta.ns, meta.controller->name});

@@ -63,8 +63,8 @@ json body_of_group(const PodContext& context, const WorkloadPriority& priority, 
 
 void create(const PodContext& context, std::string name, json body, Plan& plan) {
   const ObjectKey key{&kWorkloads, context.group.meta.ns, std::move(name)};
-  if (context.job.state.workload(key.ns, key.name) != nullptr) {
-    plan.wake_at(context.job.now.wall + kTakenInterval);
+  if (context.job.state.find<Workload>(key.ns, key.name) != nullptr) {
+    plan.wake_at(context.job.now.wall + kNameConflictInterval);
     plan.events.push_back(context.job.event(kWarningEvent, "WorkloadNameConflict",
                                             "Workload " + path_of(key.ns, key.name) +
                                                 " exists and does not belong to this pod; delete it, and this pod gets "

@@ -2,6 +2,7 @@
 
 #include "api/cluster_queue.h"
 #include "reconcilers/in_use.h"
+#include "state/indexes.h"
 
 namespace muster::reconcilers {
 namespace {
@@ -9,9 +10,10 @@ namespace {
 Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;
   if (*key.type != kAdmissionChecks) return plan;
-  const AdmissionCheck* check = context.state.admission_check(key.name);
+  const AdmissionCheck* check = context.state.find<AdmissionCheck>(key.name);
   if (check == nullptr) return plan;
-  keep_in_use_finalizer(kAdmissionChecks, check->meta, !context.state.cluster_queues_of_check(key.name).empty(), plan);
+  keep_in_use_finalizer(kAdmissionChecks, check->meta,
+                        !context.state.by(state::kClusterQueuesByCheck, {"", key.name}).empty(), plan);
   return plan;
 }
 
@@ -21,7 +23,7 @@ void requests_for(const state::ClusterState& state, const TypedObject& object, s
   if (queue == nullptr) return;
   for (const AdmissionCheckRule& rule : (*queue)->admission_checks) {
     // Queues are written often; only a check that wants to go waits for them.
-    const AdmissionCheck* check = state.admission_check(rule.name);
+    const AdmissionCheck* check = state.find<AdmissionCheck>(rule.name);
     if (check != nullptr && check->meta.deleting) keys.push_back({&kAdmissionChecks, "", rule.name});
   }
 }

@@ -9,16 +9,17 @@
 #include "scheduler/scheduler.h"
 #include "scheduler/views/queue_readings.h"
 #include "state/cohorts_above.h"
+#include "state/indexes.h"
 #include "state/scheduler_driver.h"
 
 namespace muster::reconcilers {
 namespace {
 
 scheduler::QueueSurroundings surroundings_of(const ClusterQueue& queue, const state::ClusterState& state) {
-  return {.has_flavor = [&state](const std::string& flavor) { return state.resource_flavor(flavor) != nullptr; },
+  return {.has_flavor = [&state](const std::string& flavor) { return state.find<ResourceFlavor>(flavor) != nullptr; },
           .check =
               [&state](const std::string& name) {
-                const AdmissionCheck* check = state.admission_check(name);
+                const AdmissionCheck* check = state.find<AdmissionCheck>(name);
                 if (check == nullptr) return scheduler::CheckPresence::kMissing;
                 return check->active() ? scheduler::CheckPresence::kActive : scheduler::CheckPresence::kInactive;
               },
@@ -27,7 +28,7 @@ scheduler::QueueSurroundings surroundings_of(const ClusterQueue& queue, const st
 
 int32_t pending_in(const ClusterQueue& queue, const state::ClusterState& state) {
   int32_t pending = 0;
-  for (const LocalQueue* local : state.local_queues_of(queue.meta.name)) {
+  for (const LocalQueue* local : state.by(state::kLocalQueuesByClusterQueue, {"", queue.meta.name})) {
     if (local->stop_policy == StopPolicy::kNone)
       pending += state.queue_counts().of_local_queue(local->meta.ns, local->meta.name).pending;
   }
@@ -38,7 +39,7 @@ Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;
   if (*key.type != kClusterQueues) return plan;
   const state::ClusterState& state = context.state;
-  const ClusterQueue* queue = state.cluster_queue(key.name);
+  const ClusterQueue* queue = state.find<ClusterQueue>(key.name);
   if (queue == nullptr) return plan;
   const state::QueueCounts& counts = state.queue_counts().of_cluster_queue(key.name);
   keep_in_use_finalizer(kClusterQueues, queue->meta, counts.reserving > 0, plan);
@@ -73,13 +74,13 @@ void requests_for(const state::ClusterState& state, const TypedObject& object, s
     add_key((*local_queue)->cluster_queue, keys);
   } else if (const auto* workload = std::get_if<WorkloadPtr>(&object)) {
     if ((*workload)->status.admission) add_key((*workload)->status.admission->cluster_queue, keys);
-    const LocalQueue* local = state.local_queue((*workload)->meta.ns, (*workload)->queue_name);
+    const LocalQueue* local = state.find<LocalQueue>((*workload)->meta.ns, (*workload)->queue_name);
     if (local != nullptr) add_key(local->cluster_queue, keys);
   } else if (std::holds_alternative<ResourceFlavorPtr>(object)) {
-    for (const ClusterQueue* queue : state.cluster_queues_of_flavor(meta_of(object).name))
+    for (const ClusterQueue* queue : state.by(state::kClusterQueuesByFlavor, {"", meta_of(object).name}))
       add_key(queue->meta.name, keys);
   } else if (std::holds_alternative<AdmissionCheckPtr>(object)) {
-    for (const ClusterQueue* queue : state.cluster_queues_of_check(meta_of(object).name))
+    for (const ClusterQueue* queue : state.by(state::kClusterQueuesByCheck, {"", meta_of(object).name}))
       add_key(queue->meta.name, keys);
   } else if (const auto* cohort = std::get_if<CohortPtr>(&object)) {
     // It can be anywhere above any of them. Its share changes often, and is no news.

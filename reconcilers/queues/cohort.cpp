@@ -19,7 +19,7 @@ using nlohmann::json;
 Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;
   if (*key.type != kCohorts) return plan;
-  const Cohort* cohort = context.state.cohort(key.name);
+  const Cohort* cohort = context.state.find<Cohort>(key.name);
   if (cohort == nullptr || cohort->meta.deleting) return plan;
   std::optional<int64_t> share;
   if (!context.queues().fair_sharing.empty())
@@ -46,7 +46,7 @@ void requests_for(const state::ClusterState& state, const TypedObject& object, s
     if (!(*queue)->cohort.empty() && changes_quota(**queue, state)) add_all(state, keys);
   } else if (const auto* workload = std::get_if<WorkloadPtr>(&object)) {
     if (!(*workload)->status.admission) return;
-    const ClusterQueue* holder = state.cluster_queue((*workload)->status.admission->cluster_queue);
+    const ClusterQueue* holder = state.find<ClusterQueue>((*workload)->status.admission->cluster_queue);
     if (holder == nullptr) return;
     for (std::string& name : state::cohorts_above(*holder, state).names)
       keys.push_back({&kCohorts, "", std::move(name)});
@@ -62,13 +62,13 @@ bool is_other_spec(const Object& object, const Object* present) {
 }  // namespace
 
 bool changes_quota(const Cohort& cohort, const state::ClusterState& state) {
-  const Cohort* present = state.cohort(cohort.meta.name);
+  const Cohort* present = state.find<Cohort>(cohort.meta.name);
   // A Cohort without a share in its status has just been created.
   return is_other_spec(cohort, present) || !present->weighted_share;
 }
 
 bool changes_quota(const ClusterQueue& queue, const state::ClusterState& state) {
-  const ClusterQueue* present = state.cluster_queue(queue.meta.name);
+  const ClusterQueue* present = state.find<ClusterQueue>(queue.meta.name);
   return is_other_spec(queue, present) || find_condition(present->status.conditions, kActiveCondition) == nullptr;
 }
 

@@ -4,6 +4,7 @@
 #include "api/workload_conditions.h"
 #include "reconcilers/queues/queue_status.h"
 #include "scheduler/queue_readiness.h"
+#include "state/indexes.h"
 
 namespace muster::reconcilers {
 namespace {
@@ -22,9 +23,9 @@ Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;
   if (*key.type != kLocalQueues) return plan;
   const state::ClusterState& state = context.state;
-  const LocalQueue* queue = state.local_queue(key.ns, key.name);
+  const LocalQueue* queue = state.find<LocalQueue>(key.ns, key.name);
   if (queue == nullptr || queue->meta.deleting) return plan;
-  const ClusterQueue* cluster_queue = state.cluster_queue(queue->cluster_queue);
+  const ClusterQueue* cluster_queue = state.find<ClusterQueue>(queue->cluster_queue);
   const state::QueueCounts& counts = state.queue_counts().of_local_queue(key.ns, key.name);
 
   QueueStatus status = queue->status;
@@ -52,11 +53,11 @@ void requests_for(const state::ClusterState& state, const TypedObject& object, s
     keys.push_back({&kLocalQueues, (*workload)->meta.ns, (*workload)->queue_name});
   } else if (const auto* cluster_queue = std::get_if<ClusterQueuePtr>(&object)) {
     const ClusterQueue& queue = **cluster_queue;
-    const ClusterQueue* present = state.cluster_queue(queue.meta.name);
+    const ClusterQueue* present = state.find<ClusterQueue>(queue.meta.name);
     // Counts that others have changed are no news.
     if (present != nullptr && present != &queue && shows_the_same(queue, *present)) return;
     if (present == &queue && find_condition(queue.status.conditions, kActiveCondition) != nullptr) return;
-    for (const LocalQueue* local : state.local_queues_of(queue.meta.name))
+    for (const LocalQueue* local : state.by(state::kLocalQueuesByClusterQueue, {"", queue.meta.name}))
       keys.push_back(key_of(kLocalQueues, local->meta));
   }
 }

@@ -2,6 +2,7 @@
 
 #include "api/cluster_queue.h"
 #include "reconcilers/in_use.h"
+#include "state/indexes.h"
 
 namespace muster::reconcilers {
 namespace {
@@ -9,10 +10,10 @@ namespace {
 Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;
   if (*key.type != kResourceFlavors) return plan;
-  const ResourceFlavor* flavor = context.state.resource_flavor(key.name);
+  const ResourceFlavor* flavor = context.state.find<ResourceFlavor>(key.name);
   if (flavor == nullptr) return plan;
-  keep_in_use_finalizer(kResourceFlavors, flavor->meta, !context.state.cluster_queues_of_flavor(key.name).empty(),
-                        plan);
+  keep_in_use_finalizer(kResourceFlavors, flavor->meta,
+                        !context.state.by(state::kClusterQueuesByFlavor, {"", key.name}).empty(), plan);
   return plan;
 }
 
@@ -23,7 +24,7 @@ void requests_for(const state::ClusterState& state, const TypedObject& object, s
   for (const ResourceGroup& group : (*queue)->resource_groups) {
     for (const FlavorQuotas& quotas : group.flavors) {
       // Queues are written often; only a flavor that wants to go waits for them.
-      const ResourceFlavor* flavor = state.resource_flavor(quotas.name);
+      const ResourceFlavor* flavor = state.find<ResourceFlavor>(quotas.name);
       if (flavor != nullptr && flavor->meta.deleting) keys.push_back({&kResourceFlavors, "", quotas.name});
     }
   }

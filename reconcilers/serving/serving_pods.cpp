@@ -10,6 +10,25 @@ namespace muster::reconcilers {
 namespace {
 
 using nlohmann::json;
+using state::NamespacedName;
+
+std::optional<NamespacedName> stateful_set_of(const QueuedPod& pod) {
+  const auto& owner = pod.meta.controller;
+  if (!owner || owner->kind != kStatefulSets.kind || owner->api_version != kStatefulSets.api_version ||
+      pod.meta.annotation(kSuspendingParent) != kStatefulSetFramework)
+    return std::nullopt;
+  return NamespacedName{pod.meta.ns, owner->name};
+}
+
+std::optional<NamespacedName> leader_worker_set_of(const QueuedPod& pod) {
+  const std::string_view name = pod.meta.label(kLeaderWorkerSetName);
+  if (name.empty() || pod.meta.annotation(kSuspendingParent) != kLeaderWorkerSetFramework) return std::nullopt;
+  return NamespacedName{pod.meta.ns, name};
+}
+
+// Any user can write what these read: is_of_this_set() compares.
+constexpr state::Index<QueuedPod> kPodsByStatefulSet{.key = stateful_set_of};
+constexpr state::Index<QueuedPod> kPodsByLeaderWorkerSet{.key = leader_worker_set_of};
 
 void patch_pod(const QueuedPod& pod, json metadata, Plan& plan) {
   plan.writes.push_back({.verb = Verb::kPatch,
@@ -63,8 +82,8 @@ void keep_pod(const ServingContext& context, const QueuedPod& pod, Plan& plan) {
 
 void keep_pods(const ServingContext& context, Plan& plan) {
   const ObjectMeta& meta = context.set.meta;
-  for (const QueuedPodPtr& pod : context.job.state.pods_of_serving_set(context.job.job.type(), meta.ns, meta.name))
-    keep_pod(context, *pod, plan);
+  const auto& index = context.job.job.type() == kStatefulSets ? kPodsByStatefulSet : kPodsByLeaderWorkerSet;
+  for (const QueuedPodPtr& pod : context.job.state.share_by(index, {meta.ns, meta.name})) keep_pod(context, *pod, plan);
 }
 
 }  // namespace muster::reconcilers

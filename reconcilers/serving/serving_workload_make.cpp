@@ -7,6 +7,7 @@
 #include "api/meta/constants.h"
 #include "api/meta/submitter.h"
 #include "kinds/serving_types.h"
+#include "state/indexes.h"
 
 namespace muster::reconcilers {
 namespace {
@@ -112,7 +113,7 @@ bool is_ours(const ServingContext& context, const Workload& workload) {
 
 bool is_unmarked(const ServingContext& context, const Workload& workload) {
   if (!workload.of_pod_group() || !workload.meta.label(kJobUidLabel).empty()) return false;
-  const auto pods = context.job.state.pods_of_group(workload.meta.ns, workload.meta.name);
+  const auto pods = context.job.state.share_by(state::kPodsByGroup, {workload.meta.ns, workload.meta.name});
   return std::all_of(pods.begin(), pods.end(), [&](const QueuedPodPtr& pod) { return is_pod_of_set(context, *pod); });
 }
 
@@ -133,8 +134,8 @@ void adopt(const ServingContext& context, int32_t group, const Workload& workloa
 
 std::string ServingContext::workload_name(int32_t group) const {
   std::string name = jobs::serving_workload_name(set, group, rules());
-  if (!jobs::is_stateful_set(set) || job.state.workload(set.meta.ns, name) != nullptr) return name;
-  const Workload* older = job.state.workload(set.meta.ns, jobs::older_workload_name(set, rules()));
+  if (!jobs::is_stateful_set(set) || job.state.find<Workload>(set.meta.ns, name) != nullptr) return name;
+  const Workload* older = job.state.find<Workload>(set.meta.ns, jobs::older_workload_name(set, rules()));
   const bool keeps = older != nullptr && (is_unmarked(*this, *older) || is_ours(*this, *older));
   return keeps ? older->meta.name : name;
 }

@@ -17,6 +17,7 @@
 #include "reconcilers/serving/serving_workload_make.h"
 #include "reconcilers/workload/job_workload_status.h"
 #include "reconcilers/workload/workload_draft.h"
+#include "state/indexes.h"
 #include "state/scheduler_driver.h"
 
 namespace muster::reconcilers {
@@ -152,7 +153,7 @@ void keep_reservation(const ServingContext& context, const Workload& workload, P
   const bool leaves = evicted != nullptr && evicted->is_true();
   const bool fits = counts_the_same(context, workload);
   if (context.wanted.groups > 0 && fits && !leaves) return;
-  const auto pods = context.job.state.pods_of_group(workload.meta.ns, workload.meta.name);
+  const auto pods = context.job.state.share_by(state::kPodsByGroup, {workload.meta.ns, workload.meta.name});
   const std::vector<QueuedPodPtr> in_use = using_quota(context, workload, pods);
   // Grace periods end without an event.
   for (const QueuedPodPtr& pod : in_use) {
@@ -188,7 +189,7 @@ Step leave_old_queue(const ServingContext& context, const Workload& workload, Pl
   const std::string queue(context.job.job.queue_name());
   if (!workload.admitted() || workload.evicted() || queue.empty() || workload.queue_name == queue)
     return Step::kContinue;
-  const auto pods = context.job.state.pods_of_group(workload.meta.ns, workload.meta.name);
+  const auto pods = context.job.state.share_by(state::kPodsByGroup, {workload.meta.ns, workload.meta.name});
   if (std::any_of(pods.begin(), pods.end(), [](const QueuedPodPtr& pod) { return pod->ready; })) {
     plan.events.push_back(
         context.job.event(kWarningEvent, std::string(kQueueChangedReason),
@@ -222,7 +223,7 @@ void tell_too_many(const ServingContext& context, Plan& plan) {
 }
 
 void tell_taken(const ServingContext& context, const std::string& name, Plan& plan) {
-  plan.wake_at(context.job.now.wall + kTakenInterval);
+  plan.wake_at(context.job.now.wall + kNameConflictInterval);
   plan.events.push_back(context.job.event(
       kWarningEvent, "WorkloadNameConflict",
       "Workload " + path_of(context.set.meta.ns, name) + " exists and does not belong to this set; delete it"));
@@ -233,7 +234,7 @@ void tell_taken(const ServingContext& context, const std::string& name, Plan& pl
 void drop_surplus_workloads(const ServingContext& context, Plan& plan) {
   if (jobs::is_stateful_set(context.set)) return;
   const ObjectMeta& meta = context.set.meta;
-  for (const Workload* workload : context.job.state.workloads_of_serving_set(meta.ns, meta.uid)) {
+  for (const Workload* workload : context.job.state.by(state::kWorkloadsByServingSet, {meta.ns, meta.uid})) {
     const auto index = whole_number<int32_t>(workload->meta.annotation(jobs::kComponentIndex));
     if (!index || *index < context.wanted.groups || workload->meta.deleting) continue;
     // A Workload that only claims to belong to the set is not changed.
@@ -247,7 +248,7 @@ void drop_surplus_workloads(const ServingContext& context, Plan& plan) {
 
 void release_unused(const ServingContext& context, Plan& plan) {
   const ObjectMeta& meta = context.set.meta;
-  for (const Workload* workload : context.job.state.workloads_of_serving_set(meta.ns, meta.uid)) {
+  for (const Workload* workload : context.job.state.by(state::kWorkloadsByServingSet, {meta.ns, meta.uid})) {
     const bool holds = workload->has_quota_reserved() && !workload->finished() && !workload->meta.deleting;
     if (holds && is_ours(context, *workload)) keep_reservation(context, *workload, plan);
   }
@@ -258,7 +259,7 @@ void keep_workloads(const ServingContext& context, Plan& plan) {
   const TypedObject* ns = context.job.state.find(kNamespaces, "", meta.ns);
   const bool takes_more = context.wanted.groups > 0 && (ns == nullptr || !meta_of(*ns).deleting);
   // Each existing Workload is checked, also after a gap in the numbers.
-  size_t unseen = context.job.state.workloads_of_serving_set(meta.ns, meta.uid).size();
+  size_t unseen = context.job.state.by(state::kWorkloadsByServingSet, {meta.ns, meta.uid}).size();
   size_t made = 0, pending = 0;
   if (context.wanted.groups > kMostGroups) tell_too_many(context, plan);
   // A StatefulSet of zero replicas keeps the Workload that it has.
@@ -268,7 +269,7 @@ void keep_workloads(const ServingContext& context, Plan& plan) {
     const bool makes_more = takes_more && made < kMostAtOnce && pending < kMostPending;
     if (unseen == 0 && !makes_more && group > 0) break;
     std::string name = context.workload_name(group);
-    if (const Workload* workload = context.job.state.workload(meta.ns, name)) {
+    if (const Workload* workload = context.job.state.find<Workload>(meta.ns, name)) {
       if (!is_ours(context, *workload)) {
         if (is_unmarked(context, *workload))
           adopt(context, group, *workload, plan);

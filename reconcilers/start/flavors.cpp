@@ -15,7 +15,7 @@ Outcome<NoStart> add_flavors(const StartContext& context, const PodSetAssignment
   std::set<std::string_view> done;
   for (const auto& [resource, name] : assignment.flavors) {
     if (!done.insert(name).second) continue;
-    const ResourceFlavor* flavor = context.state.resource_flavor(name);
+    const ResourceFlavor* flavor = context.state.find<ResourceFlavor>(name);
     if (flavor == nullptr)
       return fail_with(NoStart{.message = "ResourceFlavor " + name + " does not exist", .retry = true});
     info.node_selector.insert(flavor->node_labels.begin(), flavor->node_labels.end());

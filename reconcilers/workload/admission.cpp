@@ -54,7 +54,7 @@ void start_clocks(const ClusterQueue* queue, WorkloadDraft& draft) {
 void admit(const scheduler::Admitted& admitted, const ReconcileContext& context, WorkloadDraft& draft) {
   const std::string& queue = admitted.admission.cluster_queue;
   draft.status.admission = admitted.admission;
-  const ClusterQueue* cluster_queue = context.state.cluster_queue(queue);
+  const ClusterQueue* cluster_queue = context.state.find<ClusterQueue>(queue);
   start_clocks(cluster_queue, draft);
   draft.set(kQuotaReservedCondition, true, kQuotaReservedReason, "Quota reserved in ClusterQueue " + queue);
   for (std::string_view type : {kEvictedCondition, kPreemptedCondition, kBlockedOnPreemptionGatesCondition})
@@ -135,7 +135,7 @@ void refuse(const state::Inadmissible& refused, const ReconcileContext& context,
 Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;
   if (*key.type != kWorkloads) return plan;
-  const Workload* workload = context.state.workload(key.ns, key.name);
+  const Workload* workload = context.state.find<Workload>(key.ns, key.name);
   const state::PendingDecision* decision = context.decisions.pending_decision_on(key.ns, key.name);
   if (workload == nullptr || decision == nullptr || workload->meta.deleting) return plan;
   WorkloadDraft draft(*workload, context);

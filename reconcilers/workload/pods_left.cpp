@@ -11,6 +11,7 @@
 #include "jobs/pod_selector.h"
 #include "jobs/size_limit.h"
 #include "reconcilers/pod_search.h"
+#include "state/indexes.h"
 
 namespace muster::reconcilers {
 namespace {
@@ -26,7 +27,7 @@ bool belongs_to(const Job& child, const DeletedJob& job) {
 }
 
 bool has_all_jobs(const DeletedJob& job, size_t jobs, const state::ClusterState& state) {
-  const JobSet* jobset = state.jobset(job.ns, job.name);
+  const JobSet* jobset = state.find<JobSet>(job.ns, job.name);
   if (jobset == nullptr || jobset->meta.uid != job.uid) return false;
   int64_t wanted = 0;
   for (const ReplicatedJob& replicated : jobset->replicated_jobs) wanted += replicated.replicas;
@@ -54,13 +55,13 @@ bool has_pods_of(const jobs::JobKind& kind, const DeletedJob& job, const Reconci
 // Those that were orphaned have no controller any more, and are found by their names: there are no more of a replicated
 // job than it has pods.
 std::vector<const Job*> jobs_of(const DeletedJob& job, const state::ClusterState& state) {
-  std::vector<const Job*> jobs = state.jobs_of_jobset(job.ns, job.name);
+  std::vector<const Job*> jobs = state.by(state::kJobsByJobSet, {job.ns, job.name});
   std::erase_if(jobs, [&](const Job* child) { return !belongs_to(*child, job); });
   if (job.workload == nullptr || has_all_jobs(job, jobs.size(), state)) return jobs;
   for (const PodSet& pod_set : job.workload->pod_sets) {
     const std::string prefix = job.name + "-" + pod_set.name + "-";
     for (int32_t index = 0; index < std::min(pod_set.count, kMostOrphans); ++index) {
-      const Job* child = state.job(job.ns, prefix + std::to_string(index));
+      const Job* child = state.find<Job>(job.ns, prefix + std::to_string(index));
       if (child != nullptr && !child->meta.controller && belongs_to(*child, job)) jobs.push_back(child);
     }
   }
@@ -97,7 +98,7 @@ DeletedJob present_job_of(const jobs::QueuedJob& job, const ObjectKey& asker, co
                    .name = meta.name,
                    .uid = meta.uid,
                    .selector = job.pod_selector()};
-  for (const Workload* workload : state.workloads_of_owner(meta.uid)) {
+  for (const Workload* workload : state.by(state::kWorkloadsByOwner, {"", meta.uid})) {
     if (found.workload == nullptr) found.workload = workload;
     if (found.selector.empty()) found.selector = workload->meta.annotation(jobs::kPodSelectorAnnotation);
   }

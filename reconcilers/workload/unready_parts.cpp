@@ -38,11 +38,11 @@ std::string unready_parts(const Workload& workload, const state::ClusterState& s
   if (!owner) return "";
   const ResourceType* type = jobs::job_type_of(*owner);
   if (type == &kJobs) {
-    const Job* job = state.job(workload.meta.ns, owner->name);
+    const Job* job = state.find<Job>(workload.meta.ns, owner->name);
     return job != nullptr && job->meta.uid == owner->uid ? unready_in(*job) : "";
   }
   if (type == &kJobSets) {
-    const JobSet* jobset = state.jobset(workload.meta.ns, owner->name);
+    const JobSet* jobset = state.find<JobSet>(workload.meta.ns, owner->name);
     return jobset != nullptr && jobset->meta.uid == owner->uid ? unready_in(*jobset) : "";
   }
   return "";

@@ -16,6 +16,7 @@
 #include "scheduler/eligibility.h"
 #include "state/admission_block.h"
 #include "state/decision_log.h"
+#include "state/indexes.h"
 
 namespace muster::reconcilers {
 namespace {
@@ -213,7 +214,8 @@ constexpr Step (*kSteps[])(const Workload&, const ReconcileContext&, Plan&) = {
 Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;
   if (*key.type != kWorkloads) return plan;
-  if (const Workload* workload = context.state.workload(key.ns, key.name)) run_pass(kSteps, *workload, context, plan);
+  if (const Workload* workload = context.state.find<Workload>(key.ns, key.name))
+    run_pass(kSteps, *workload, context, plan);
   return plan;
 }
 
@@ -244,10 +246,10 @@ void add_keys(const std::vector<const Workload*>& workloads, std::vector<ObjectK
 void enqueue_for_cluster_queue(const state::ClusterState& state, const ClusterQueue& queue,
                                std::vector<ObjectKey>& keys) {
   const std::string& name = queue.meta.name;
-  if (!is_news(queue, state.cluster_queue(name))) return;
-  add_keys(state.workloads_reserving(name), keys);
-  for (const LocalQueue* local : state.local_queues_of(name))
-    add_keys(state.workloads_in_queue(local->meta.ns, local->meta.name), keys);
+  if (!is_news(queue, state.find<ClusterQueue>(name))) return;
+  add_keys(state.by(state::kWorkloadsByClusterQueue, {"", name}), keys);
+  for (const LocalQueue* local : state.by(state::kLocalQueuesByClusterQueue, {"", name}))
+    add_keys(state.by(state::kWorkloadsByQueue, {local->meta.ns, local->meta.name}), keys);
 }
 
 // The answer to the question whether a failed flavor leaves other flavors can change now.
@@ -275,7 +277,8 @@ void requests_for(const state::ClusterState& state, const TypedObject& object, s
     keys.push_back(key_of(object));
   } else if (is_job(type_of(object))) {
     const TypedObject* present = state.find(type_of(object), meta.ns, meta.name);
-    if (present == nullptr || meta_of(*present).uid != meta.uid) add_keys(state.workloads_of_owner(meta.uid), keys);
+    if (present == nullptr || meta_of(*present).uid != meta.uid)
+      add_keys(state.by(state::kWorkloadsByOwner, {"", meta.uid}), keys);
   } else if (const auto* cluster_queue = std::get_if<ClusterQueuePtr>(&object)) {
     enqueue_for_cluster_queue(state, **cluster_queue, keys);
     if ((*cluster_queue)->fallback) enqueue_those_with_failed_flavors(state, object, keys);
@@ -284,8 +287,8 @@ void requests_for(const state::ClusterState& state, const TypedObject& object, s
   } else if (const auto* priority_class = std::get_if<PriorityClassPtr>(&object)) {
     enqueue_for_priority_class(state, **priority_class, keys);
   } else if (const auto* local_queue = std::get_if<LocalQueuePtr>(&object)) {
-    if (is_news(**local_queue, state.local_queue(meta.ns, meta.name)))
-      add_keys(state.workloads_in_queue(meta.ns, meta.name), keys);
+    if (is_news(**local_queue, state.find<LocalQueue>(meta.ns, meta.name)))
+      add_keys(state.by(state::kWorkloadsByQueue, {meta.ns, meta.name}), keys);
   }
 }
 

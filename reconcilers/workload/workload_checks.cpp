@@ -93,7 +93,7 @@ Step obey_checks(WorkloadDraft& draft) {
 Step release_unanswered(WorkloadDraft& draft, const state::ClusterState& state) {
   if (draft.is_true(kAdmittedCondition)) return Step::kContinue;
   for (const AdmissionCheckState& check : draft.status.admission_checks) {
-    const AdmissionCheck* present = state.admission_check(check.name);
+    const AdmissionCheck* present = state.find<AdmissionCheck>(check.name);
     if (check.state != kCheckPending || present == nullptr || !present->has_no_controller()) continue;
     draft.release(kSuspendedReason, "AdmissionCheck " + check.name + " is for " + present->controller +
                                         ", a controller of Kueue that muster does not have");

@@ -16,7 +16,7 @@ bool names_a_class(const Workload& workload) {
 
 Step reconcile_priority(const Workload& workload, const state::ClusterState& state, Plan& plan) {
   if (!names_a_class(workload) || workload.finished()) return Step::kContinue;
-  const PriorityClass* found = state.priority_class(kWorkloadPriorityClasses, workload.priority_class->name);
+  const PriorityClass* found = state.find<PriorityClass>(kWorkloadPriorityClasses, "", workload.priority_class->name);
   if (found == nullptr || found->value == workload.priority) return Step::kContinue;
   plan.writes.push_back({.verb = Verb::kPatch,
                          .target = key_of(kWorkloads, workload.meta),

@@ -261,7 +261,7 @@ std::unique_ptr<LatePodReader> make_late_pod_reader(const std::optional<WaitForP
     EngineLoop* deciding = loop();
     if (deciding == nullptr) return job;
     deciding->ask([&](const engine::Engine& engine) {
-      const Workload* workload = engine.leads() ? engine.state().workload(key.ns, key.name) : nullptr;
+      const Workload* workload = engine.leads() ? engine.state().find<Workload>(key.ns, key.name) : nullptr;
       if (workload == nullptr) return;
       const auto wait = settings ? reconcilers::pods_ready_wait(workload->status.conditions, *settings) : std::nullopt;
       if ((wait && wait->end <= end) || reconcilers::falls_back_at(*workload, engine.state(), engine.decisions(), end))

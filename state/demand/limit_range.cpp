@@ -1,16 +1,17 @@
 // The defaults and the bounds of the LimitRanges of a namespace.
 #include "state/cluster_state.h"
 #include "state/demand/demand_source.h"
+#include "state/indexes.h"
 
 namespace muster::state {
 namespace {
 
 void fill_range_defaults(const PodSpec&, std::string_view ns, const ClusterState& state, PodResources& resources) {
-  fill_defaults(resources, state.limit_ranges_in(ns));
+  fill_defaults(resources, state.by(kLimitRangesByNamespace, {"", ns}));
 }
 
 void check_ranges(const DemandContext& context, DemandDraft& draft) {
-  const std::vector<const LimitRange*> limit_ranges = context.state.limit_ranges_in(context.ns);
+  const std::vector<const LimitRange*> limit_ranges = context.state.by(kLimitRangesByNamespace, {"", context.ns});
   if (limit_ranges.empty()) return;
   FieldErrors outside_ranges;
   for (size_t i = 0; i < draft.pods.size(); ++i)
@@ -21,7 +22,7 @@ void check_ranges(const DemandContext& context, DemandDraft& draft) {
 void workloads_of_range(const TypedObject& changed, const ClusterState& state, std::vector<WorkloadPtr>& workloads) {
   const auto* limit_range = std::get_if<LimitRangePtr>(&changed);
   if (limit_range == nullptr) return;
-  const std::vector<WorkloadPtr> found = state.workloads_in((*limit_range)->meta.ns);
+  const std::vector<WorkloadPtr> found = state.share_in(kWorkloadsByQueue, (*limit_range)->meta.ns);
   workloads.insert(workloads.end(), found.begin(), found.end());
 }
 

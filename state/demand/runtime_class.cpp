@@ -11,7 +11,7 @@ namespace {
 
 void fill_class_overhead(const PodSpec& spec, std::string_view, const ClusterState& state, PodResources& resources) {
   if (spec.runtime_class.empty()) return;
-  if (const RuntimeClass* found = state.runtime_class(spec.runtime_class)) fill_overhead(resources, *found);
+  if (const RuntimeClass* found = state.find<RuntimeClass>(spec.runtime_class)) fill_overhead(resources, *found);
 }
 
 // Only pending Workloads, because select() sorts what it finds.

@@ -122,7 +122,7 @@ class StatusChange {
 
 // A Cohort exists if it has an object, or if other objects name it.
 bool cohort_exists(const ClusterState& state, std::string_view name) {
-  if (state.cohort(name) != nullptr) return true;
+  if (state.find<Cohort>(name) != nullptr) return true;
   const auto joins = [&](const TypedObject& object) { return std::get<ClusterQueuePtr>(object)->cohort == name; };
   const auto is_below = [&](const TypedObject& object) { return std::get<CohortPtr>(object)->parent == name; };
   return !state.select(kClusterQueues, joins).empty() || !state.select(kCohorts, is_below).empty();
@@ -170,14 +170,14 @@ void complete(Measurement& measurement, const ClusterState& state, const QueueSe
   measurement.reason = reason_label(measurement.reason);
   measurement.cause = reason_label(measurement.cause);
   const std::string& class_name = measurement.priority_class;
-  if (!class_name.empty() && state.priority_class(kWorkloadPriorityClasses, class_name) == nullptr &&
-      state.priority_class(kPriorityClasses, class_name) == nullptr)
+  if (!class_name.empty() && state.find<PriorityClass>(kWorkloadPriorityClasses, "", class_name) == nullptr &&
+      state.find<PriorityClass>(kPriorityClasses, "", class_name) == nullptr)
     measurement.priority_class = "other";
-  const LocalQueue* local = state.local_queue(measurement.ns, measurement.local_queue);
+  const LocalQueue* local = state.find<LocalQueue>(measurement.ns, measurement.local_queue);
   // A Workload that never had quota ends in the queue that it waited in.
   if (local != nullptr && measurement.cluster_queue.empty()) measurement.cluster_queue = local->cluster_queue;
   if (local == nullptr || !is_measured(*local, settings)) measurement.local_queue.clear();
-  const ClusterQueue* queue = state.cluster_queue(measurement.cluster_queue);
+  const ClusterQueue* queue = state.find<ClusterQueue>(measurement.cluster_queue);
   if (queue == nullptr)
     measurement.cluster_queue.clear();
   else if (measurement.what == Measured::kAdmitted && settings.rules.enabled(Gate::kMetricsForCohorts))
@@ -188,19 +188,19 @@ void note_ended_series(const TypedObject& before, const ClusterState& state, con
                        std::vector<Measurement>& measurements) {
   const ObjectMeta& meta = meta_of(before);
   if (const auto* queue = std::get_if<ClusterQueuePtr>(&before)) {
-    const ClusterQueue* present = state.cluster_queue(meta.name);
+    const ClusterQueue* present = state.find<ClusterQueue>(meta.name);
     if (present == nullptr) measurements.push_back({.what = Measured::kClusterQueueGone, .cluster_queue = meta.name});
     if (present == nullptr || present->cohort != (*queue)->cohort) end_cohort((*queue)->cohort, state, measurements);
   } else if (std::holds_alternative<LocalQueuePtr>(before)) {
-    const LocalQueue* present = state.local_queue(meta.ns, meta.name);
+    const LocalQueue* present = state.find<LocalQueue>(meta.ns, meta.name);
     if (present == nullptr || !is_measured(*present, settings))
       measurements.push_back({.what = Measured::kLocalQueueGone, .ns = meta.ns, .local_queue = meta.name});
   } else if (const auto* cohort = std::get_if<CohortPtr>(&before)) {
-    const Cohort* present = state.cohort(meta.name);
+    const Cohort* present = state.find<Cohort>(meta.name);
     // Also if ClusterQueues still name the Cohort: as in Kueue, the counts end with the object.
     if (present == nullptr) measurements.push_back({.what = Measured::kCohortGone, .cohorts = {meta.name}});
     if (present == nullptr || present->parent != (*cohort)->parent) end_cohort((*cohort)->parent, state, measurements);
-  } else if (std::holds_alternative<JobSetPtr>(before) && state.jobset(meta.ns, meta.name) == nullptr) {
+  } else if (std::holds_alternative<JobSetPtr>(before) && state.find<JobSet>(meta.ns, meta.name) == nullptr) {
     measurements.push_back({.what = Measured::kJobSetGone, .ns = meta.ns, .jobset = meta.name});
   }
 }

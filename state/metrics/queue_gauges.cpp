@@ -9,6 +9,7 @@
 #include "scheduler/scheduler.h"
 #include "scheduler/views/queue_readings.h"
 #include "state/cohorts_above.h"
+#include "state/indexes.h"
 #include "state/metrics/measurements.h"
 
 namespace muster::state {
@@ -95,7 +96,7 @@ class GaugeReader {
   }
 
   void read_cluster_queue(const scheduler::ClusterQueueReading& reading) {
-    const ClusterQueue* queue = state_.cluster_queue(reading.name);
+    const ClusterQueue* queue = state_.find<ClusterQueue>(reading.name);
     if (queue == nullptr) return;
     const std::string& name = reading.name;
     const QueueCounts& counts = state_.queue_counts().of_cluster_queue(name);
@@ -117,7 +118,7 @@ class GaugeReader {
   void read_local_counts(const std::string& cluster_queue) {
     int64_t finished = 0;
     UnadmittedCounts unadmitted;
-    for (const LocalQueue* local : state_.local_queues_of(cluster_queue)) {
+    for (const LocalQueue* local : state_.by(kLocalQueuesByClusterQueue, {"", cluster_queue})) {
       const QueueCounts& counts = state_.queue_counts().of_local_queue(local->meta.ns, local->meta.name);
       finished += counts.finished;
       add_counts(unadmitted, counts.unadmitted);
@@ -182,7 +183,7 @@ class GaugeReader {
     const std::string_view status = active == nullptr ? "Unknown" : std::string_view(active->status);
     for (const char* each : {"True", "False", "Unknown"})
       show(Gauge::kLocalQueueStatus, with(local, "active", each), each == status ? 1 : 0);
-    const ClusterQueue* cluster_queue = state_.cluster_queue(queue.cluster_queue);
+    const ClusterQueue* cluster_queue = state_.find<ClusterQueue>(queue.cluster_queue);
     if (cluster_queue == nullptr) return;
     for_each_quota(*cluster_queue, [&](const std::string& flavor, const ResourceQuota& quota) {
       const GaugeLabels labels = with(with(local, "flavor", flavor), "resource", quota.name);
@@ -198,8 +199,8 @@ class GaugeReader {
     UnadmittedCounts unadmitted;
     for (const auto& [path, counts] : state_.queue_counts().local_queues()) {
       const auto [ns, name] = split_path(path);
-      const LocalQueue* local = state_.local_queue(ns, name);
-      if (local == nullptr || state_.cluster_queue(local->cluster_queue) == nullptr)
+      const LocalQueue* local = state_.find<LocalQueue>(ns, name);
+      if (local == nullptr || state_.find<ClusterQueue>(local->cluster_queue) == nullptr)
         add_counts(unadmitted, counts.unadmitted);
     }
     show_unadmitted(Gauge::kUnadmittedWorkloads, {{kQueue, ""}}, unadmitted);

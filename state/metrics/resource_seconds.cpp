@@ -9,7 +9,7 @@
 #include "api/requests.h"
 #include "api/workload.h"
 #include "state/queue_counts.h"
-#include "state/typed_pointer.h"
+#include "state/stored_type.h"
 
 namespace muster::state {
 namespace {
@@ -25,7 +25,7 @@ bool same_use(const Workload& a, const Workload& b) {
 // Labels are names that administrators have made, not those that a status invents.
 bool is_known(const ClusterState& state, const ClusterQueue* queue, const std::string& flavor,
               const std::string& resource) {
-  if (queue == nullptr || state.resource_flavor(flavor) == nullptr) return false;
+  if (queue == nullptr || state.find<ResourceFlavor>(flavor) == nullptr) return false;
   return std::any_of(queue->resource_groups.begin(), queue->resource_groups.end(), [&](const ResourceGroup& group) {
     return std::find(group.covered_resources.begin(), group.covered_resources.end(), resource) !=
            group.covered_resources.end();
@@ -97,9 +97,9 @@ void ResourceSeconds::note(const TypedObject* before, const TypedObject* after, 
                            MonotonicTime now) {
   const TypedObject& object = before != nullptr ? *before : *after;
   if (std::holds_alternative<WorkloadPtr>(object))
-    return note_workload(pointer_to<WorkloadPtr>(before), pointer_to<WorkloadPtr>(after), state, now);
+    return note_workload(pointer_to<Workload>(before), pointer_to<Workload>(after), state, now);
   if (std::holds_alternative<LocalQueuePtr>(object)) {
-    const auto *was = pointer_to<LocalQueuePtr>(before), *is = pointer_to<LocalQueuePtr>(after);
+    const auto *was = pointer_to<LocalQueue>(before), *is = pointer_to<LocalQueue>(after);
     if (was != nullptr && is != nullptr && was->cluster_queue == is->cluster_queue) return;
     if (is != nullptr) ++accounts_[{is->cluster_queue, is->meta.ns}].local_queues;
     if (was == nullptr) return;
@@ -109,7 +109,7 @@ void ResourceSeconds::note(const TypedObject* before, const TypedObject* after, 
     return prune(account, state);
   }
   if (std::holds_alternative<ClusterQueuePtr>(object)) {
-    const auto *was = pointer_to<ClusterQueuePtr>(before), *is = pointer_to<ClusterQueuePtr>(after);
+    const auto *was = pointer_to<ClusterQueue>(before), *is = pointer_to<ClusterQueue>(after);
     if (was != nullptr && (is == nullptr || !cover_the_same(*was, *is))) prune_queue(was->meta.name, state);
     return;
   }
@@ -120,7 +120,7 @@ void ResourceSeconds::note(const TypedObject* before, const TypedObject* after, 
 void ResourceSeconds::prune(Accounts::iterator account, const ClusterState& state) {
   const auto& [queue_name, ns] = account->first;
   Account& kept = account->second;
-  const ClusterQueue* queue = state.cluster_queue(queue_name);
+  const ClusterQueue* queue = state.find<ClusterQueue>(queue_name);
   for (auto entry = kept.series.begin(); entry != kept.series.end();) {
     const bool known = is_known(state, queue, entry->first.first, entry->first.second);
     if (!known) entry->second.integral = 0;
@@ -143,7 +143,7 @@ std::vector<GaugeReading> ResourceSeconds::read(const ClusterState& state, std::
   if (counts_ && until) read_until_ = std::max(read_until_, *until);
   std::vector<GaugeReading> readings;
   for (const auto& [key, account] : accounts_) {
-    const ClusterQueue* queue = state.cluster_queue(key.first);
+    const ClusterQueue* queue = state.find<ClusterQueue>(key.first);
     for (const auto& [quota, series] : account.series) {
       const auto& [flavor, resource] = quota;
       if (!is_known(state, queue, flavor, resource)) continue;

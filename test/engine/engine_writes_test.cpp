@@ -91,7 +91,7 @@ TEST_CASE("engine: an object that a write finds gone is gone") {
   engine.apply(ObjectChanged{job("a", 1)}, at(0));
   const Command command = only_write(engine, at(0));
   engine.apply(WriteFinished{command.id, reconcilers::WriteOutcome::kNotFound}, at(0));
-  CHECK(engine.state().job("team-a", "a") == nullptr);
+  CHECK(engine.state().find<Job>("team-a", "a") == nullptr);
   CHECK(engine.view()->owner("batch", "Job", "team-a", "a") == nullptr);
   CHECK(engine.plan(at(60'000)).empty());
 }
@@ -101,7 +101,8 @@ namespace {
 // Wants a ConfigMap beside each Job.
 reconcilers::Plan make_map(const ObjectKey& target, const reconcilers::ReconcileContext& context) {
   const ObjectKey map{&kConfigMaps, target.ns, target.name};
-  if (context.state.config_map(map.ns, map.name) != nullptr || context.state.taken(map, context.now.monotonic))
+  if (context.state.find<ConfigMap>(map.ns, map.name) != nullptr ||
+      context.state.writes().has_name_conflict(map, context.now.monotonic))
     return {};
   return {.writes = {{.verb = reconcilers::Verb::kCreate, .target = map, .body = json::object()}}};
 }

@@ -39,7 +39,7 @@ inline ObjectKey key(const char* name) {
 
 // Wants every Job to bear the annotation kSeen.
 inline reconcilers::Plan mark(const ObjectKey& target, const reconcilers::ReconcileContext& context) {
-  const Job* found = context.state.job(target.ns, target.name);
+  const Job* found = context.state.find<Job>(target.ns, target.name);
   if (found == nullptr || !found->meta.annotation(kSeen).empty()) return {};
   reconcilers::Write write{
       .verb = reconcilers::Verb::kPatch, .target = target, .body = {{"metadata", {{"annotations", {{kSeen, "yes"}}}}}}};

@@ -26,7 +26,7 @@ const std::string kKey = "muster.batch/";
 // Fails over ConfigMaps with these labels, as a bug would; of others it counts the looks.
 int looks = 0;
 reconcilers::Plan fail_over_bad(const ObjectKey& key, const reconcilers::ReconcileContext& context) {
-  const ConfigMap* map = context.state.config_map(key.ns, key.name);
+  const ConfigMap* map = context.state.find<ConfigMap>(key.ns, key.name);
   if (map == nullptr) return {};
   check_invariant(!map->meta.labels.contains(kKey + "bad"), "a ConfigMap must not be bad");
   if (map->meta.labels.contains(kKey + "worse")) throw std::runtime_error("no idea");
@@ -153,11 +153,11 @@ TEST_CASE("quarantine: the state is made anew without the version over which it 
   CHECK(commands.breakages[0].broke == Broke::kState);
   CHECK(leader.engine.quarantined() == 1);
   // The version before it stays, and so does everything else.
-  REQUIRE(leader.engine.state().config_map("team-a", "a") != nullptr);
-  CHECK(leader.engine.state().config_map("team-a", "a")->meta.label(kKey + "k") == "1");
-  CHECK(leader.engine.state().config_map("team-a", "b") != nullptr);
+  REQUIRE(leader.engine.state().find<ConfigMap>("team-a", "a") != nullptr);
+  CHECK(leader.engine.state().find<ConfigMap>("team-a", "a")->meta.label(kKey + "k") == "1");
+  CHECK(leader.engine.state().find<ConfigMap>("team-a", "b") != nullptr);
   leader.put("a", 4, {{"k", "4"}});
-  CHECK(leader.engine.state().config_map("team-a", "a")->meta.label(kKey + "k") == "4");
+  CHECK(leader.engine.state().find<ConfigMap>("team-a", "a")->meta.label(kKey + "k") == "4");
   CHECK(leader.engine.quarantined() == 0);
 }
 
@@ -181,13 +181,13 @@ TEST_CASE("quarantine: a scheduler that broke is made anew and gives no quota aw
   served.plan();
   CHECK(std::count_if(served.writes.begin(), served.writes.end(), admits) == 1);
   served.settle();
-  CHECK(served.engine.state().workload("team-a", "first")->has_quota_reserved());
-  CHECK_FALSE(served.engine.state().workload("team-a", "second")->has_quota_reserved());
+  CHECK(served.engine.state().find<Workload>("team-a", "first")->has_quota_reserved());
+  CHECK_FALSE(served.engine.state().find<Workload>("team-a", "second")->has_quota_reserved());
   // It rests for a while, since it broke at no Workload.
   served.pass(10s);
   served.vanish(kWorkloads, "first");
   served.settle();
-  CHECK(served.engine.state().workload("team-a", "second")->has_quota_reserved());
+  CHECK(served.engine.state().find<Workload>("team-a", "second")->has_quota_reserved());
 }
 
 }  // namespace quarantine_test

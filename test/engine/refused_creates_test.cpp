@@ -21,7 +21,8 @@ namespace {
 reconcilers::Plan want_config_map(const ObjectKey& target, const reconcilers::ReconcileContext& context) {
   const ObjectKey made{&kConfigMaps, target.ns, target.name};
   const state::ClusterState& state = context.state;
-  if (state.job(target.ns, target.name) == nullptr || state.config_map(made.ns, made.name) != nullptr) return {};
+  if (state.find<Job>(target.ns, target.name) == nullptr || state.find<ConfigMap>(made.ns, made.name) != nullptr)
+    return {};
   return {.writes = {{.verb = reconcilers::Verb::kCreate,
                       .target = made,
                       .body = {{"metadata", {{"name", made.name}, {"namespace", made.ns}}}},
@@ -50,7 +51,7 @@ TEST_CASE("engine: what the API server refuses to create is told with its senten
   CHECK(commands.events[0].reason == "ConfigMapCreationFailed");
   CHECK(commands.events[0].note == "ConfigMap cannot be created: exceeded quota: small");
   CHECK(commands.writes.empty());
-  const state::ClusterState::Rejection* rejection = engine.state().rejection(key("a"));
+  const state::WriteMemory::Rejection* rejection = engine.state().writes().rejection(key("a"));
   REQUIRE(rejection != nullptr);
   CHECK(rejection->why == "exceeded quota: small");
   CHECK(to_text(rejection->target) == "configmaps/team-a/a");
@@ -63,7 +64,7 @@ TEST_CASE("engine: what the API server refuses to create is told with its senten
   const TypedObject made = read_object(
       kConfigMaps, {{"metadata", {{"name", "a"}, {"namespace", "team-a"}, {"uid", "c"}, {"resourceVersion", "9"}}}});
   engine.apply(WriteFinished{second.id, reconcilers::WriteOutcome::kDone, made}, at(again));
-  CHECK(engine.state().rejection(key("a")) == nullptr);
+  CHECK(engine.state().writes().rejection(key("a")) == nullptr);
 }
 
 TEST_CASE("engine: trouble on the way to the API server is told to nobody") {
@@ -73,7 +74,7 @@ TEST_CASE("engine: trouble on the way to the API server is told to nobody") {
   const Command command = only_write(engine, at(0));
   engine.apply(WriteFinished{.id = command.id, .outcome = reconcilers::WriteOutcome::kFailed}, at(1));
   CHECK(engine.plan(at(1)).events.empty());
-  CHECK(engine.state().rejection(key("a")) == nullptr);
+  CHECK(engine.state().writes().rejection(key("a")) == nullptr);
 }
 
 TEST_CASE("engine: a rejection goes with the object for whose sake it was") {
@@ -83,7 +84,7 @@ TEST_CASE("engine: a rejection goes with the object for whose sake it was") {
   const Command command = only_write(engine, at(0));
   engine.apply(WriteFinished{.id = command.id, .outcome = reconcilers::WriteOutcome::kRefused, .why = "no"}, at(1));
   engine.apply(ObjectRemoved{job("a", 2)}, at(2));
-  CHECK(engine.state().rejection(key("a")) == nullptr);
+  CHECK(engine.state().writes().rejection(key("a")) == nullptr);
 }
 
 namespace {
@@ -139,7 +140,7 @@ reconcilers::Plan want_config_maps(const ObjectKey& target, const reconcilers::R
   for (int i = 0; i < kWanted && !one.writes.empty(); ++i) {
     reconcilers::Write write = one.writes[0];
     write.target.name += "-" + std::to_string(i);
-    if (context.state.config_map(write.target.ns, write.target.name) != nullptr) continue;
+    if (context.state.find<ConfigMap>(write.target.ns, write.target.name) != nullptr) continue;
     write.maker = state::Maker{"uid of " + target.name, "ConfigMaps"};
     all.writes.push_back(std::move(write));
   }
@@ -151,7 +152,7 @@ const reconcilers::Reconciler* const kManyOnly[] = {&kWantMany};
 
 // Deletes a Job whenever there is one.
 reconcilers::Plan undo_job(const ObjectKey& target, const reconcilers::ReconcileContext& context) {
-  const Job* job = context.state.job(target.ns, target.name);
+  const Job* job = context.state.find<Job>(target.ns, target.name);
   if (job == nullptr) return {};
   return {.writes = {{.verb = reconcilers::Verb::kDelete,
                       .target = target,
@@ -206,7 +207,7 @@ TEST_CASE("engine: a delete after which the object is made again is repeated eve
   uint64_t version = 1;
   std::vector<int64_t> times;
   for (int64_t ms = 0; ms < 60'000; ms += 100) {
-    if (engine.state().job("team-a", "a") == nullptr) engine.apply(ObjectChanged{job("a", version += 2)}, at(ms));
+    if (engine.state().find<Job>("team-a", "a") == nullptr) engine.apply(ObjectChanged{job("a", version += 2)}, at(ms));
     for (const Command& command : engine.plan(at(ms)).writes) {
       times.push_back(ms);
       engine.apply(WriteFinished{.id = command.id, .outcome = reconcilers::WriteOutcome::kDone}, at(ms));

@@ -128,8 +128,8 @@ TEST_CASE("explain: what muster does not do and what the API server refuses is t
   CHECK(reply.because[0].starts_with("spec.failurePolicy.restartStrategy: RestartSlowly is not supported"));
 
   cluster.put(kJobs, ExplainCluster::job());
-  cluster.state.note_rejection({&kJobs, "team-a", "train"}, {&kWorkloads, "team-a", "job-train"},
-                               "exceeded quota: small");
+  cluster.state.writes().note_rejection({&kJobs, "team-a", "train"}, {&kWorkloads, "team-a", "job-train"},
+                                        "exceeded quota: small");
   reply = cluster.ask();
   CHECK(reply.reason == "CreationRefused");
   CHECK(reply.headline == "Job team-a/train needs Workload job-train, which cannot be created: exceeded quota: small.");

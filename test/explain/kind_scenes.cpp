@@ -178,8 +178,8 @@ Scenes scenes_of_kinds() {
   };
   const auto rejected = [](ExplainCluster& cluster) {
     cluster.put(kJobs, ExplainCluster::job());
-    cluster.state.note_rejection({&kJobs, "team-a", "train"}, {&kWorkloads, "team-a", "job-train"},
-                                 "exceeded quota: small");
+    cluster.state.writes().note_rejection({&kJobs, "team-a", "train"}, {&kWorkloads, "team-a", "job-train"},
+                                          "exceeded quota: small");
   };
   Scenes scenes = {
       {"a runtime is missing", put_train_job, "InvalidPodSets", "cannot be queued: ", {}, &train_job},

@@ -84,7 +84,7 @@ TEST_CASE("late pods: an answer that pods do not concern stays as it is") {
 TEST_CASE("late pods: whose pods they are, for each form of job") {
   ExplainCluster cluster;
   const auto late = [&](const std::string& workload) {
-    const Workload* found = cluster.state.workload("team-a", workload);
+    const Workload* found = cluster.state.find<Workload>("team-a", workload);
     REQUIRE(found != nullptr);
     return late_job_of(*found, cluster.state);
   };

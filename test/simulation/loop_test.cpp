@@ -19,7 +19,7 @@ using world::World;
 namespace {
 
 const PlainObject* known_namespace(World& world, const std::string& name) {
-  return world.process(0).engine()->state().plain(kNamespaces, "", name);
+  return world.process(0).engine()->state().find<PlainObject>(kNamespaces, "", name);
 }
 
 json ns(const std::string& name) {

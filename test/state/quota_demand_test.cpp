@@ -12,6 +12,7 @@
 #include "scheduler/scheduler.h"
 #include "state/cluster_state.h"
 #include "state/demand/demand_source.h"
+#include "state/indexes.h"
 #include "state/quota_demand.h"
 #include "test/state/deciding_cluster.h"
 
@@ -32,7 +33,7 @@ bool is_metered(const PodSet& pod_set) {
 
 // The smallest source: pods of metered pod sets request the surcharge that a ConfigMap of their namespace names.
 void add_surcharge(const DemandContext& context, DemandDraft& draft) {
-  const ConfigMap* surcharge = context.state.config_map(context.ns, "surcharge");
+  const ConfigMap* surcharge = context.state.find<ConfigMap>(context.ns, "surcharge");
   for (PodDemand& pod : draft.pods) {
     computed.push_back(pod.pod_set.name);
     if (surcharge == nullptr || !is_metered(pod.pod_set)) continue;
@@ -47,7 +48,7 @@ void add_surcharge(const DemandContext& context, DemandDraft& draft) {
 void metered_workloads(const TypedObject& changed, const ClusterState& state, std::vector<WorkloadPtr>& workloads) {
   const auto* map = std::get_if<ConfigMapPtr>(&changed);
   if (map == nullptr || (*map)->meta.name != "surcharge") return;
-  for (const WorkloadPtr& workload : state.workloads_in((*map)->meta.ns)) {
+  for (const WorkloadPtr& workload : state.share_in(kWorkloadsByQueue, (*map)->meta.ns)) {
     if (std::any_of(workload->pod_sets.begin(), workload->pod_sets.end(), is_metered)) workloads.push_back(workload);
   }
 }

@@ -212,7 +212,7 @@ TEST_CASE("scheduler driver: a check of the flavor that was chosen is asked befo
     cluster.put_workload(name, "8", 1);
     REQUIRE(cluster.decide() == Texts{name});
     cluster.write(name);
-    const Workload* workload = cluster.state.workload("team-a", name);
+    const Workload* workload = cluster.state.find<Workload>("team-a", name);
     const bool asked = name == "on-f2";
     CHECK(workload->has_quota_reserved());
     CHECK(workload->admitted() == !asked);
@@ -245,7 +245,7 @@ TEST_CASE("scheduler driver: how long a Workload was admitted is told by the clo
   cluster.decide();
   cluster.write("one");
   const auto age = [&] {
-    return cluster.decisions.admitted_for(*cluster.state.workload("team-a", "one"), cluster.now());
+    return cluster.decisions.admitted_for(*cluster.state.find<Workload>("team-a", "one"), cluster.now());
   };
   CHECK(age() == seconds(0));
   for (const Duration jump : {Duration(hours(2)), Duration(hours(-5)), Duration(seconds(0))}) {
@@ -257,7 +257,7 @@ TEST_CASE("scheduler driver: how long a Workload was admitted is told by the clo
   }
   // After a restart there is only the stamp; one of the future counts as none.
   SchedulerDriver other{QueueSettings()};
-  CHECK(other.admitted_for(*cluster.state.workload("team-a", "one"), cluster.now()) == seconds(0));
+  CHECK(other.admitted_for(*cluster.state.find<Workload>("team-a", "one"), cluster.now()) == seconds(0));
 }
 
 }  // namespace scheduler_driver_test

@@ -53,10 +53,10 @@ TEST_CASE("template pool: what nobody holds any more is forgotten") {
 TEST_CASE("cluster state: JobSets of one manifest share its pod specs") {
   ClusterState state;
   for (const char* name : {"a", "b"}) state.put_watched(read_object(kJobSets, manifest(name, "x:1", *name)));
-  const PodSpec* before = spec_of(*state.jobset("team-a", "a"));
-  CHECK(before == spec_of(*state.jobset("team-a", "b")));
+  const PodSpec* before = spec_of(*state.find<JobSet>("team-a", "a"));
+  CHECK(before == spec_of(*state.find<JobSet>("team-a", "b")));
   state.put_watched(read_object(kJobSets, manifest("a", "x:1", 500)));
-  CHECK(spec_of(*state.jobset("team-a", "a")) == before);
+  CHECK(spec_of(*state.find<JobSet>("team-a", "a")) == before);
 }
 
 }  // namespace template_pool_test

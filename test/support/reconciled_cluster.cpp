@@ -64,13 +64,13 @@ world::Answer ReconciledCluster::carry_out(const reconcilers::Write& write) {
   world::Answer answer = ObjectServer::carry_out(write);
   if (answer.outcome == reconcilers::WriteOutcome::kAlreadyExists &&
       state.find(type, write.target.ns, write.target.name) == nullptr)
-    state.note_taken(write.target, now().monotonic + std::chrono::seconds(30));
+    state.writes().note_name_conflict(write.target, now().monotonic + std::chrono::seconds(30));
   if (write.verb == reconcilers::Verb::kFindPods) {
-    state.pod_searches().note(reconciled_, write.target.name, answer.done(), now().monotonic);
+    state.writes().pod_searches().note(reconciled_, write.target.name, answer.done(), now().monotonic);
     return answer;
   }
   if (!answer.done()) return answer;
-  state.pod_searches().forget_none(reconciled_);
+  state.writes().pod_searches().forget_none(reconciled_);
   if (answer.object != nullptr)
     shown(type, *answer.object);
   else

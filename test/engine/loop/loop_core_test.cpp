@@ -34,7 +34,7 @@ reconcilers::Plan mark_some_late(const ObjectKey& target, const reconcilers::Rec
   return plan;
 }
 reconcilers::Plan fails(const ObjectKey& key, const reconcilers::ReconcileContext& context) {
-  const Job* found = context.state.job(key.ns, key.name);
+  const Job* found = context.state.find<Job>(key.ns, key.name);
   if (found != nullptr && found->meta.name == "bad") throw std::runtime_error("a bad Job");
   return {};
 }
@@ -270,7 +270,7 @@ TEST_CASE("loop: an answer that comes after the leadership of its write has ende
   // The API server had done it.
   loop.answer(reconcilers::WriteOutcome::kDone);
   REQUIRE(loop.turn());
-  const Job* known = loop.core.engine().state().job("team-a", "one");
+  const Job* known = loop.core.engine().state().find<Job>("team-a", "one");
   REQUIRE(known != nullptr);
   CHECK(known->meta.annotation(kSeen) == "yes");
   loop.post(LeadershipChanged{true});

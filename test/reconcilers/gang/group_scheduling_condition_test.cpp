@@ -120,13 +120,13 @@ TEST_CASE("condition: a member that the API server refuses is named with its rea
   GangCluster cluster;
   cluster.make_jobset({{"driver", 1, 1}, {"workers", 2, 2}, {"none", 1, 0}});
   for (const char* job : {"train-workers-0", "train-workers-1", "train-none-0"}) cluster.vanish(kJobs, job);
-  cluster.state.note_rejection(owner, {&kJobs, kNs, "train-workers-1"}, "exceeded quota: small");
+  cluster.state.writes().note_rejection(owner, {&kJobs, kNs, "train-workers-1"}, "exceeded quota: small");
   CHECK(missing(cluster) ==
         "train-driver-0-0 (not created), Job train-workers-0 (not created, 2 pods: exceeded quota: small), Job "
         "train-workers-1 (not created, 2 pods), Job train-none-0 (not created)");
 
-  cluster.state.note_rejection(owner, {&kJobs, kNs, "train-none-0"}, "spec.completions: Required value");
-  cluster.state.note_rejection(owner, {&kServices, kNs, "train"}, "exceeded quota: services");
+  cluster.state.writes().note_rejection(owner, {&kJobs, kNs, "train-none-0"}, "spec.completions: Required value");
+  cluster.state.writes().note_rejection(owner, {&kServices, kNs, "train"}, "exceeded quota: services");
   CHECK(
       missing(cluster) ==
       "train-driver-0-0 (not created), Job train-workers-0 (not created, 2 pods), Job train-workers-1 (not created, 2 "

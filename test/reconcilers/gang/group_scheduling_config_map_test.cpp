@@ -187,7 +187,8 @@ TEST_CASE("group: a ConfigMap of others is never touched and the deadline decide
 
     for (int i = 1; i * 25 < kTimeout; ++i) {  // the create is answered so again and again
       cluster.pass(seconds(25));
-      if (row.map.is_null()) cluster.state.note_taken({&kConfigMaps, kNs, kMap}, cluster.now().monotonic + seconds(30));
+      if (row.map.is_null())
+        cluster.state.writes().note_name_conflict({&kConfigMaps, kNs, kMap}, cluster.now().monotonic + seconds(30));
       CHECK(cluster.settle().empty());
     }
     cluster.pass(seconds(25));
@@ -230,7 +231,7 @@ TEST_CASE(
     "group: while the API server refuses its ConfigMap the condition says why and the time of the group goes on") {
   GangCluster cluster = five_pods();
   cluster.start(cluster.make_pods());
-  cluster.state.note_rejection(cluster.owner, {&kConfigMaps, kNs, kMap}, "exceeded quota: no-maps");
+  cluster.state.writes().note_rejection(cluster.owner, {&kConfigMaps, kNs, kMap}, "exceeded quota: no-maps");
   Plan plan = cluster.reconcile();
   REQUIRE(plan.writes.size() == 2);
   CHECK(plan.writes[0].verb == Verb::kCreate);

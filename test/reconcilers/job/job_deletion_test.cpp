@@ -174,7 +174,7 @@ TEST_CASE("deleted job: a deletion that changes nothing is repeated after pauses
   const auto maker = deletion();
   REQUIRE(maker);
   CHECK(*maker == state::Maker{"job-uid", "deletion"});
-  state::WritePauses& pauses = cluster.state.pauses();
+  state::WritePauses& pauses = cluster.state.writes().pauses();
   for (int i = 0; i < 2; ++i) {
     pauses.begin_round();
     (void)pauses.ask_to_delete(*maker, cluster.now().monotonic);

@@ -2,6 +2,7 @@
 // does not suit.
 #include <doctest/doctest.h>
 
+#include "api/workload.h"
 #include "reconcilers/job/job_workload.h"
 #include "test/reconcilers/job/job_cluster.h"
 
@@ -55,7 +56,7 @@ const ObjectKey kJob{&kJobs, "team-a", "train"};
 TEST_CASE("prebuilt: what the API server fills in for pods may be left out") {
   JobCluster cluster = cluster_with(written_workload());
   cluster.settle(kJob);
-  CHECK_FALSE(cluster.state.workload("team-a", "mine")->finished());
+  CHECK_FALSE(cluster.state.find<Workload>("team-a", "mine")->finished());
   CHECK(cluster.count_events("PrebuiltWorkloadOutOfSync") == 0);
 }
 
@@ -80,7 +81,7 @@ TEST_CASE("prebuilt: one that does not suit is told on the job with the field th
     CAPTURE(std::string(row.field));
     JobCluster cluster = cluster_with(row.workload);
     cluster.settle(kJob);
-    CHECK(cluster.state.workload("team-a", "mine")->finished());
+    CHECK(cluster.state.find<Workload>("team-a", "mine")->finished());
     const std::string note = cluster.note_of("PrebuiltWorkloadOutOfSync");
     INFO(note);
     CHECK(note.find(row.field) != std::string::npos);
@@ -103,14 +104,14 @@ TEST_CASE("prebuilt: what the pods of the job cost and the Workload leaves out d
     cluster.put(kJobs, "train", job);
     cluster.put(kWorkloads, "mine", written_workload());
     cluster.settle(kJob);
-    CHECK(cluster.state.workload("team-a", "mine")->finished());
+    CHECK(cluster.state.find<Workload>("team-a", "mine")->finished());
     CHECK(cluster.note_of("PrebuiltWorkloadOutOfSync").find(field) != std::string::npos);
     // The same in both suits, whichever way the amounts are written.
     JobCluster suited;
     suited.put(kJobs, "train", job);
     suited.put(kWorkloads, "mine", with_spec(spec));
     suited.settle(kJob);
-    CHECK_FALSE(suited.state.workload("team-a", "mine")->finished());
+    CHECK_FALSE(suited.state.find<Workload>("team-a", "mine")->finished());
   }
 }
 
@@ -129,7 +130,7 @@ TEST_CASE("prebuilt: a job that runs and was changed stops first, and its quota 
   });
   cluster.settle(kJob);
   CHECK(cluster.get(kJobs, "train")["spec"]["suspend"] == true);
-  CHECK_FALSE(cluster.state.workload("team-a", "mine")->finished());
+  CHECK_FALSE(cluster.state.find<Workload>("team-a", "mine")->finished());
   cluster.stop_pods("train");
   cluster.settle(kJob);
   CHECK(cluster.condition_of(kWorkloads, "mine", "Finished") == "True OutOfSync");
@@ -142,7 +143,7 @@ TEST_CASE("prebuilt: one that another job controls is told on the job") {
   JobCluster cluster = cluster_with(taken);
   cluster.settle(kJob);
   CHECK(cluster.note_of("PrebuiltWorkloadTaken").starts_with("Warning: Workload team-a/mine belongs to Job other"));
-  CHECK_FALSE(cluster.state.workload("team-a", "mine")->finished());
+  CHECK_FALSE(cluster.state.find<Workload>("team-a", "mine")->finished());
 }
 
 TEST_CASE("prebuilt: one that was made for another job or a group of pods is not taken") {
@@ -168,7 +169,7 @@ TEST_CASE("prebuilt: one that was made for another job or a group of pods is not
     workload["metadata"].merge_patch(row.metadata);
     JobCluster cluster = cluster_with(workload);
     cluster.settle(kJob);
-    const auto& controller = cluster.state.workload("team-a", "mine")->meta.controller;
+    const auto& controller = cluster.state.find<Workload>("team-a", "mine")->meta.controller;
     CHECK((controller && controller->uid == "job-uid") == row.taken);
     CHECK(cluster.count_events("PrebuiltWorkloadTaken") == (row.taken ? 0 : 1));
   }

@@ -101,8 +101,8 @@ TEST_CASE("jobset claims: one of somebody else is used and the user is told if i
         cluster.put(kPersistentVolumeClaims,
                     {{"metadata", {{"name", "data-train"}, {"labels", {{kJobSetNameKey, "train"}}}}}});
       } else {
-        cluster.state.note_taken({&kPersistentVolumeClaims, kNs, "data-train"},
-                                 cluster.now().monotonic + std::chrono::minutes(1));
+        cluster.state.writes().note_name_conflict({&kPersistentVolumeClaims, kNs, "data-train"},
+                                                  cluster.now().monotonic + std::chrono::minutes(1));
       }
       const Texts writes = cluster.settle();
       CHECK(std::count(writes.begin(), writes.end(), "create persistentvolumeclaims/data-train") == 0);

@@ -200,7 +200,7 @@ TEST_CASE("jobset restart of one job: which Jobs belong to the present attempt")
                                                     {"controller", true}}})}}}};
     job["metadata"]["labels"].update(row.labels);
     cluster.put(kJobs, job);
-    const JobSetAttempt run = jobs_of(*cluster.state.jobset(kNs, "train"), cluster.state);
+    const JobSetAttempt run = jobs_of(*cluster.state.find<JobSet>(kNs, "train"), cluster.state);
     CHECK(run.older.size() == (row.old ? 1 : 0));
     CHECK(run.active.size() == (row.old ? 0 : 1));
   }

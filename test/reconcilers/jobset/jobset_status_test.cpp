@@ -51,7 +51,7 @@ TEST_CASE("jobset status: what an unfinished Job counts as") {
     JobSetCluster cluster;
     cluster.settle();
     cluster.patch(kJobs, "train-workers-1", {{"spec", row.spec}, {"status", row.status}});
-    const JobSet& jobset = *cluster.state.jobset(kNs, "train");
+    const JobSet& jobset = *cluster.state.find<JobSet>(kNs, "train");
     const auto counts = count_jobs(jobset, jobs_of(jobset, cluster.state));
     REQUIRE(counts.size() == 2);
     JobSetStatus status;

@@ -88,7 +88,7 @@ TEST_CASE("jobset: what is planned first in each situation") {
       {"a foreign Service that muster cannot see is tolerated",
        json::object(),
        [](JobSetCluster& cluster) {
-         cluster.state.note_taken({&kServices, kNs, "train"}, cluster.now().monotonic + 1min);
+         cluster.state.writes().note_name_conflict({&kServices, kNs, "train"}, cluster.now().monotonic + 1min);
        },
        {"create jobs/train-driver-0", "create jobs/train-workers-0", "create jobs/train-workers-1"}},
       {"Jobs that a deleted namesake has left behind are waited for",
@@ -290,7 +290,7 @@ TEST_CASE("jobset: what the API server refuses to create is told on the JobSet")
 TEST_CASE("jobset: Jobs that are refused do not hold back those of another template") {
   JobSetCluster cluster;
   const state::Maker workers{"train-uid", "Jobs of workers"};
-  cluster.state.pauses().answered(workers, state::WritePauses::Answer::kRefused, cluster.now().monotonic);
+  cluster.state.writes().pauses().answered(workers, state::WritePauses::Answer::kRefused, cluster.now().monotonic);
   CHECK(cluster.settle() == Texts{"create services/train", "create jobs/train-driver-0"});
   CHECK(cluster.reconcile().again_at == cluster.now().wall + 1s);
   // After the pause one is tried.
@@ -335,7 +335,7 @@ TEST_CASE("jobset: a Job that is deleted again and again does not run while its 
   };
   CHECK(planned() == Texts{"delete"});
   const state::Maker maker{"train-uid", "Jobs before attempt 0"};
-  REQUIRE(cluster.state.pauses().ask_to_delete(maker, cluster.now().monotonic).granted);
+  REQUIRE(cluster.state.writes().pauses().ask_to_delete(maker, cluster.now().monotonic).granted);
   CHECK(planned() == Texts{"suspend", "delete"});
   cluster.pass(1s);
   CHECK(planned() == Texts{"delete"});

@@ -43,7 +43,7 @@ template <class Use>
 void with_pods(const JobCluster& cluster, const json& input, Use use) {
   std::vector<QueuedPodPtr> pods;
   for (const json& pod : array_at(input, {"pods"}))
-    pods.push_back(cluster.state.queued_pod("team-a", string_at(pod, {"metadata", "name"})));
+    pods.push_back(cluster.state.share<QueuedPod>("team-a", string_at(pod, {"metadata", "name"})));
   if (group_in(input).empty()) pods.resize(1);
   const ReconcileContext context = cluster.context();
   with_context(jobs::make_pod_group(std::move(pods), group_in(input), context.queues().rules, context.now.wall),

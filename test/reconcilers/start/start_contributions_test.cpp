@@ -10,6 +10,7 @@
 #include "reconcilers/job/job_workload_infos.h"
 #include "reconcilers/job/job_workload_run.h"
 #include "reconcilers/pod/pod_workload_run.h"
+#include "state/indexes.h"
 #include "test/reconcilers/job/queued_train.h"
 #include "test/reconcilers/serving/serving_cluster.h"
 
@@ -62,19 +63,19 @@ auto with_train(const JobCluster& cluster, StartContributions contributions, Use
 void start_train(Queued& cluster) {
   Plan plan;
   with_train(cluster, with_rack(), [&](const reconcilers::JobContext& context) {
-    reconcilers::start(context, *cluster.state.workload(kNs, cluster.workload), plan);
+    reconcilers::start(context, *cluster.state.find<Workload>(kNs, cluster.workload), plan);
   });
   cluster.apply(plan);
 }
 
 void start_group(JobCluster& cluster, const std::string& name) {
   const auto group = std::make_shared<const PodGroup>(jobs::make_pod_group(
-      cluster.state.pods_of_group(kNs, name), name, cluster.settings.queues.rules, cluster.now().wall));
+      cluster.state.share_by(state::kPodsByGroup, {kNs, name}), name, cluster.settings.queues.rules, cluster.now().wall));
   const TypedObject object = group;
   const jobs::QueuedJob job(jobs::plain_pod, object);
   const reconcilers::JobContext context{cluster.context(), job, with_rack()};
   Plan plan;
-  reconcilers::start_pods({*group, context}, *cluster.state.workload(kNs, name), plan);
+  reconcilers::start_pods({*group, context}, *cluster.state.find<Workload>(kNs, name), plan);
   cluster.apply(plan);
 }
 
@@ -164,7 +165,7 @@ TEST_CASE("start contributions: the first error counts, and only a missing flavo
   cluster.admit();
   const auto error = [&](StartContributions contributions) {
     return with_train(cluster, contributions, [&](const reconcilers::JobContext& context) {
-      const auto infos = infos_of_admission(context, *cluster.state.workload(kNs, cluster.workload));
+      const auto infos = infos_of_admission(context, *cluster.state.find<Workload>(kNs, cluster.workload));
       REQUIRE_FALSE(infos);
       return std::pair(infos.error().message, infos.error().retry);
     });

@@ -53,7 +53,7 @@ class FallbackCluster : public QueueCluster {
     json object = get(kWorkloads, "wl");
     WorkloadStatus before = read_workload(object)->status, status = before;
     status.admission = Admission{.cluster_queue = "cq", .pod_sets = pod_sets};
-    const ClusterQueue* queue = state.cluster_queue("cq");
+    const ClusterQueue* queue = state.find<ClusterQueue>("cq");
     if (queue->fallback) reconcilers::start_flavor_clocks(status, *queue, whole_seconds(now().wall));
     const auto set = [&](const char* type, bool is_true, const char* reason) {
       set_condition(status.conditions, {.type = type,
@@ -104,7 +104,7 @@ class FallbackCluster : public QueueCluster {
     return plan.again_at ? std::optional(*plan.again_at - now().wall) : std::nullopt;
   }
 
-  const Workload& known() const { return *state.workload(workload_key().ns, workload_key().name); }
+  const Workload& known() const { return *state.find<Workload>(workload_key().ns, workload_key().name); }
   FlavorHistory history() const { return read_flavor_history(status(kWorkloads, "wl")); }
   // "spot:600!TimeoutForPodsReadyExceeded on-demand:0".
   std::string tried() const {

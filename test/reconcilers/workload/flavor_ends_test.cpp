@@ -32,7 +32,7 @@ TEST_CASE("flavor fallback: the ends of the flavors are the times at which a pas
     cluster.decisions.follow(cluster.now());
     const TimePoint begun = cluster.now().wall;
     const auto of_queue = [&] {
-      return flavor_ends(cluster.known().status, *cluster.state.cluster_queue("cq")->fallback);
+      return flavor_ends(cluster.known().status, *cluster.state.find<ClusterQueue>("cq")->fallback);
     };
     const std::vector<FlavorEnd> ends = of_queue();
     std::vector<int> minutes_of;
@@ -58,7 +58,7 @@ TEST_CASE("flavor fallback: the ends of the flavors are the times at which a pas
 TEST_CASE("flavor fallback: a flavor has the rest of its time, and stamps of another age do not overflow") {
   FallbackCluster cluster(timeouts(15));
   cluster.admit({{"cpu", "spot"}});
-  const FallbackStrategy rules = *cluster.state.cluster_queue("cq")->fallback;
+  const FallbackStrategy rules = *cluster.state.find<ClusterQueue>("cq")->fallback;
   WorkloadStatus status = cluster.known().status;
   FlavorAttempt& attempt = status.flavors.attempts.at(0);
   attempt.used_seconds = 600;
