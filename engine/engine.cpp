@@ -4,12 +4,14 @@
 #include <iterator>
 
 #include "api/meta/constants.h"
+#include "api/workload.h"
 #include "base/overloaded.h"
+#include "jobs/job_kind.h"
 #include "jobs/kept/kept_object.h"
-#include "kinds/watched_kinds.h"
 #include "reconcilers/checks/check_answers.h"
 #include "scheduler/eligibility.h"
 #include "scheduler/scheduler.h"
+#include "state/indexes.h"
 #include "state/metrics/measurements.h"
 
 namespace muster::engine {
@@ -18,10 +20,8 @@ namespace {
 // A reconciler that asks for a time that has passed must not keep the engine busy.
 constexpr Duration kShortestWait = std::chrono::milliseconds(100);
 
-std::vector<const ResourceType*> watched_types() {
-  std::vector<const ResourceType*> types;
-  for (const WatchedKind& kind : watched_kinds()) types.push_back(kind.type);
-  return types;
+bool is_any(const TypedObject&) {
+  return true;
 }
 
 }  // namespace
@@ -30,14 +30,11 @@ Engine::Engine(EngineSettings settings, std::span<const reconcilers::Reconciler*
     : settings_(settings.reconcilers),
       reconcilers_(table),
       check_controllers_(settings.check_controllers),
-      expected_kinds_(watched_kinds().size()),
-      admissions_at_a_time_(settings.admissions_at_a_time),
-      writes_at_a_time_(settings.writes_at_a_time),
       state_(settings_.queues),
       scheduler_feed_(state_, settings_.queues),
       webhooks_(std::move(settings.webhooks), settings.keep_webhook_configurations, settings.webhook_write_interval),
+      under_way_(settings.admissions_at_a_time, settings.writes_at_a_time),
       resource_seconds_(settings_.queues.rules.enabled(Gate::kReclaimablePods)),
-      catch_up_(watched_types()),
       seen_writes_(expectations_, work_queue_),
       ended_series_(state_, settings_.queues, measurements_),
       used_seconds_(state_, resource_seconds_),
@@ -59,7 +56,9 @@ void Engine::apply(const Event& event, Now now) {
 void Engine::take_in(const Event& event, Now now) {
   std::visit(Overloaded{
                  [&](const KindListed& list) { replace(list, now); },
-                 [&](const KindAbsent& absent) { note_absent(*absent.type); },
+                 [&](const KindAbsent& absent) {
+                   kinds_.note_absent(*absent.type, !state_.select(*absent.type, is_any).empty());
+                 },
                  [&](const ObjectChanged& changed) { put(changed.object, true, now); },
                  [&](const ObjectRemoved& removed) { remove(removed.object, now); },
                  [&](const CaBundleIssued& issued) { webhooks_.issue_bundle(issued.pem); },
@@ -149,16 +148,14 @@ void Engine::replace(const KindListed& list, Now now) {
     put(object, true, now);
   }
   for (const TypedObject& gone : state_.drop_missing(*list.type, listed, list.version)) forget(gone, now);
-  note_listed(*list.type);
+  // Objects that were skipped because the kind was unknown.
+  if (kinds_.note_listed(*list.type) && leads_) state_.for_each([this](const TypedObject& each) { concern(each); });
 }
 
 // A new leader reconciles every object; a replica that stops leading forgets its plans.
 // Writes under way are finished by their answers in either case.
 void Engine::lead(const LeadershipChanged& changed, Now now) {
-  if (changed.leads) {
-    catch_up_.await(changed.term);
-    caught_up_ = catch_up_.done();
-  }
+  if (changed.leads) kinds_.await(changed.term);
   if (changed.leads == leads_) return;
   leads_ = changed.leads;
   if (leads_)
@@ -172,9 +169,7 @@ void Engine::lead(const LeadershipChanged& changed, Now now) {
   deferrable_writes_.clear();
   giving_way_.clear();
   state_.writes().pauses().clear();
-  for (const auto& [id, write] : under_way_) {
-    if (write.request) work_queue_.write_started(*write.request);
-  }
+  for (const ObjectKey& request : under_way_.requests()) work_queue_.write_started(request);
   if (!leads_) return;
   state_.for_each([this](const TypedObject& object) { concern(object); });
   unsupported_.for_each([this](const ObjectKey& key, const state::Unsupported& unsupported) {
@@ -183,17 +178,38 @@ void Engine::lead(const LeadershipChanged& changed, Now now) {
   });
 }
 
+void Engine::catch_up(const KindCaughtUp& kind, Now now) {
+  // While it waited, this replica acted as a follower, so the scheduler has forgotten its unwritten decisions
+  // again.
+  if (kinds_.note_caught_up(*kind.type, kind.term) && leads_) scheduler_feed_.driver().forget_unpersisted(now);
+}
+
+// Whether its owner is of a kind that is not served, so that the owner can still exist. The engine does not
+// change the Workload of such an owner, or the children of such an owner whose Workload is admitted.
+bool Engine::rests_on_unknown(const ObjectKey& key) const {
+  if (!kinds_.any_unknown()) return false;
+  const TypedObject* object = state_.find(*key.type, key.ns, key.name);
+  if (object == nullptr || !meta_of(*object).controller) return false;
+  const OwnerReference& owner = *meta_of(*object).controller;
+  const jobs::JobKind* kind = jobs::find_owner_kind(owner, settings_.queues.rules);
+  if (kind == nullptr || !kinds_.unknown(kind->type)) return false;
+  if (std::holds_alternative<WorkloadPtr>(*object)) return true;
+  const auto workloads = state_.by(state::kWorkloadsByOwner, {"", owner.uid});
+  return std::any_of(workloads.begin(), workloads.end(),
+                     [&](const Workload* workload) { return workload->meta.ns == key.ns && workload->admitted(); });
+}
+
 Commands Engine::plan(Now now) {
   Commands commands;
   try {
-    for (reconcilers::Write& write : webhooks_.plan(synced() ? &view_.latest() : nullptr, now))
+    for (reconcilers::Write& write : webhooks_.plan(kinds_.synced() ? &view_.latest() : nullptr, now))
       add(commands, std::nullopt, std::move(write), now);
   } catch (const std::exception& thrown) {
     set_aside(describe(std::nullopt, Broke::kReconciling, "keeping the webhook configurations", thrown));
   }
   commands.breakages = std::exchange(breakages_, {});
   // Half a picture would make half of the right decisions.
-  if (!is_whole()) return commands;
+  if (!kinds_.whole()) return commands;
   decide(now);
   if (may_plan()) {
     for (const ObjectKey& key : giving_way_.take_turns(now.monotonic)) work_queue_.enqueue(key);
@@ -212,30 +228,19 @@ Commands Engine::plan(Now now) {
 
 // The writes of one namespace, however many, do not hold up the plans of another one.
 std::vector<ObjectKey> Engine::take_ready_keys(Now now) {
-  const size_t room = this->room();
+  const size_t room = under_way_.room();
   return work_queue_.take_ready(now.monotonic, [&](const WorkQueue::Taken& taken) {
-    if (taken.in_all < room) return true;
-    const auto under_way = under_way_in_.find(taken.ns);
-    return taken.of_namespace + (under_way == under_way_in_.end() ? 0 : under_way->second) < share();
+    return taken.in_all < room || under_way_.has_share(taken.ns, taken.of_namespace);
   });
 }
 
 void Engine::add(Commands& commands, std::optional<ObjectKey> request, reconcilers::Write write, Now now) {
-  const uint64_t id = ++last_id_;
-  if (request) {
-    work_queue_.write_started(*request);
-    ++under_way_in_[request->ns];
-  }
   const bool needs_leadership = request.has_value();
-  const bool admits = request && scheduler_feed_.driver().admits(*request);
-  if (admits) ++admissions_under_way_;
+  if (request) work_queue_.write_started(*request);
   if (write.gives_way) giving_way_.started();
-  const TypedObject* target = state_.find(*write.target.type, write.target.ns, write.target.name);
-  under_way_.emplace(id, UnderWay{std::move(request), write.verb, write.target, write.uid,
-                                  target == nullptr ? 0 : meta_of(*target).resource_version,
-                                  std::exchange(write.events, {}), std::exchange(write.measurements, {}),
-                                  std::exchange(write.decisions, {}), std::exchange(write.refusal, std::nullopt),
-                                  write.maker, write.gives_way, write.rest, admits, now.monotonic});
+  const bool admits = request && scheduler_feed_.driver().admits(*request);
+  const uint64_t id =
+      under_way_.start(under_way(std::move(request), write, version_of(write.target), admits, now.monotonic));
   commands.writes.push_back({id, std::move(write), needs_leadership});
 }
 
@@ -248,8 +253,7 @@ void Engine::schedule(Now now) {
   state::SchedulerDriver& driver = scheduler_feed_.driver();
   const uint64_t turns = driver.scheduler().turns();
   std::vector<ObjectKey> decided;
-  const size_t room = admissions_at_a_time_ - std::min(admissions_at_a_time_, admissions_under_way_);
-  driver.decide(now, room, decided);
+  driver.decide(now, under_way_.room_for_admissions(), decided);
   bool any = false;
   for (const ObjectKey& key : decided) {
     any = any || driver.admits(key);
@@ -304,6 +308,7 @@ void Engine::reconcile(const ObjectKey& key, Commands& commands, Now wall_now) {
   const reconcilers::ReconcileContext context{state_, scheduler_feed_.driver(), settings_, now, check_controllers_};
   state_.writes().pauses().begin_round();
   for (const reconcilers::Reconciler* reconciler : reconcilers_) {
+    if (!reconciler->handles(*key.type)) continue;
     reconcilers::Plan plan;
     try {
       plan = reconciler->reconcile(key, context);
@@ -334,22 +339,20 @@ void Engine::reconcile(const ObjectKey& key, Commands& commands, Now wall_now) {
 // When the scheduler wants to decide although nothing has happened, and can.
 std::optional<MonotonicTime> Engine::next_decision() const {
   if (!may_plan()) return std::nullopt;
-  std::optional<MonotonicTime> wake = scheduler_feed_.driver().scheduler().next_wake();
-  if (!wake) return std::nullopt;
-  if (awaits_admissions_until_) wake = std::max(*wake, *awaits_admissions_until_);
-  return std::max(*wake, scheduler_rests_until_);
+  const std::optional<MonotonicTime> wake = scheduler_feed_.driver().scheduler().next_wake();
+  return wake ? std::optional(scheduler_rest_.not_before(*wake)) : std::nullopt;
 }
 
 std::optional<MonotonicTime> Engine::next_tick() const {
   std::optional<MonotonicTime> tick = webhooks_.next_tick();
-  const bool has_room = room() > 0;
+  const bool has_room = under_way_.room() > 0;
   for (const auto& next : {has_room ? work_queue_.next() : work_queue_.next_timer(), giving_way_.next(),
                            state_.writes().pauses().next()}) {
     if (may_plan() && next && (!tick || *next < *tick)) tick = next;
   }
-  if (scheduler_rests_until_ != MonotonicTime{} && (!tick || scheduler_rests_until_ < *tick))
-    tick = scheduler_rests_until_;
-  if (const auto wake = next_decision(); wake && (!tick || *wake < *tick)) tick = wake;
+  for (const auto& next : {scheduler_rest_.ends(), next_decision()}) {
+    if (next && (!tick || *next < *tick)) tick = next;
+  }
   return tick;
 }
 

@@ -8,29 +8,28 @@
 // Every replica takes in all events; only the leader plans for the cluster's objects.
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/expiring_set.h"
-#include "engine/catch_up.h"
 #include "engine/deferrable_write_limiter.h"
 #include "engine/events.h"
 #include "engine/giving_way.h"
 #include "engine/key_clocks.h"
+#include "engine/known_kinds.h"
 #include "engine/observers.h"
 #include "engine/published_view.h"
 #include "engine/quarantine.h"
 #include "engine/reconcilers.h"
+#include "engine/scheduler_rest.h"
 #include "engine/step_watch.h"
 #include "engine/work_queue.h"
 #include "engine/write_expectations.h"
+#include "engine/writes_under_way.h"
 #include "reconcilers/webhooks/webhook_config_reconciler.h"
 #include "state/cluster_state.h"
 #include "state/metrics/resource_seconds.h"
@@ -74,24 +73,14 @@ class Engine {
   // answered with a WriteFinished, also one that is dropped unsent (outcome kFailed).
   Commands plan(Now now);
 
-  // Before every watched kind was listed once: false, and rules must not be asked. A kind that
-  // clusters do without can be absent instead.
-  bool synced() const { return synced_kinds_.size() >= expected_kinds_; }
-  // Kinds that are not served although muster needs them, or has seen objects of theirs; as in
-  // "workloads.kueue.x-k8s.io". While there are any nothing is planned: a whole kind that is not
-  // there says nothing about its objects, so no job is stopped or started because of it.
-  std::vector<std::string> missing_kinds() const;
+  // While kinds are missing, nothing is planned: a whole kind that is not there says nothing about its objects, so no
+  // job is stopped or started because of it. While kinds are behind, a leader plans nothing for the cluster's objects.
+  const KnownKinds& kinds() const { return kinds_; }
   bool leads() const { return leads_; }
-  // As missing_kinds(): those that have not caught up with the last term of this replica. While there
-  // are any, a leader plans nothing for the cluster's objects.
-  std::vector<std::string> kinds_behind() const;
   // A picture of the state as it is; see PublishedView::publish().
   ClusterViewPtr view() const { return view_.publish(); }
-  const std::vector<std::string>& live_bundles() const { return webhooks_.live_bundles(); }
-  // What is to be answered with CaBundleIssued; nullopt: nothing that is new.
-  std::optional<std::vector<std::string>> take_seen_bundles() { return webhooks_.take_seen_bundles(); }
-  // See WebhookConfigReconciler::take_missing().
-  std::optional<std::vector<ObjectKey>> take_missing_webhooks(Now now) { return webhooks_.take_missing(now.monotonic); }
+  // The keeper of the webhook configurations. What it has seen is taken from it.
+  reconcilers::WebhookConfigReconciler& webhooks() { return webhooks_; }
   // When plan() wants to be called although nothing happened; nullopt: only after events.
   std::optional<MonotonicTime> next_tick() const;
 
@@ -108,25 +97,6 @@ class Engine {
   const state::ResourceSeconds& resource_seconds() const { return resource_seconds_; }
 
  private:
-  static constexpr size_t kShares = 16;
-
-  struct UnderWay {
-    std::optional<ObjectKey> request;  // nullopt: of the webhook configurations
-    reconcilers::Verb verb;
-    ObjectKey target;
-    std::string uid;
-    uint64_t version;  // of the target when the write was planned; 0: it was not known
-    std::vector<ObjectEvent> events;
-    std::vector<Measurement> measurements;
-    std::vector<LoggedDecision> decisions;
-    std::optional<ObjectEvent> refusal;
-    std::optional<state::Maker> maker;
-    bool gives_way;
-    Duration rest;
-    bool admits;  // a Workload
-    MonotonicTime since;
-  };
-
   void take_in(const Event& event, Now now);
   void put(const TypedObject& object, bool watched, Now now);
   void put_unguarded(const TypedObject& object, bool watched, Now now);
@@ -135,24 +105,17 @@ class Engine {
   void remove(const TypedObject& object, Now now);
   void forget(const TypedObject& removed, Now now);
   void replace(const KindListed& list, Now now);
-  void note_absent(const ResourceType& type);
-  void note_listed(const ResourceType& type);
-  size_t room() const { return writes_at_a_time_ - std::min(writes_at_a_time_, under_way_.size()); }
-  // As many writes as every namespace can have under way, whatever the others have.
-  size_t share() const { return writes_at_a_time_ / kShares; }
   std::vector<ObjectKey> take_ready_keys(Now now);
-  bool is_whole() const { return synced() && missing_.empty(); }
-  bool may_plan() const { return leads_ && caught_up_ && is_whole(); }
+  bool may_plan() const { return leads_ && kinds_.current() && kinds_.whole(); }
   bool rests_on_unknown(const ObjectKey& key) const;
   void finish(const WriteFinished& finished, Now now);
-  WorkQueue::Result result_of(const UnderWay& write, const WriteFinished& finished) const;
+  WorkQueue::Result result_of(const WriteUnderWay& write, const WriteFinished& finished) const;
   // Refused by a word of the API server's, and nothing else of its key needs to wait.
-  static bool only_it_waits(const UnderWay& write, const WriteFinished& finished);
+  static bool only_it_waits(const WriteUnderWay& write, const WriteFinished& finished);
   bool shows(const ObjectKey& target, uint64_t version) const;
-  void take_answer(UnderWay& write, const WriteFinished& finished, Now now);
-  void take_refusal(UnderWay& write, const WriteFinished& finished);
-  void note_answered(const std::string& ns);
-  void note_search(const UnderWay& search, const WriteFinished& finished, Now now);
+  void take_answer(WriteUnderWay& write, const WriteFinished& finished, Now now);
+  void take_refusal(WriteUnderWay& write, const WriteFinished& finished);
+  void note_search(const WriteUnderWay& search, const WriteFinished& finished, Now now);
   void lead(const LeadershipChanged& changed, Now now);
   void catch_up(const KindCaughtUp& kind, Now now);
 
@@ -163,8 +126,6 @@ class Engine {
   uint64_t version_of(const ObjectKey& key) const;
   void recover(Now now);
   std::optional<Breakage> try_to_rebuild(Now now);
-  // Ends rests that are over. False: the scheduler rests.
-  bool wake_scheduler(Now now);
   std::optional<MonotonicTime> next_decision() const;
 
   void concern(const TypedObject& object);
@@ -182,37 +143,26 @@ class Engine {
   const ReconcilerSettings settings_;
   const std::span<const reconcilers::Reconciler* const> reconcilers_;
   const reconcilers::CheckControllers check_controllers_;
-  const size_t expected_kinds_;
-  const size_t admissions_at_a_time_;
-  const size_t writes_at_a_time_;
   state::ClusterState state_;
   SchedulerFeed scheduler_feed_;
   PublishedView view_;
   reconcilers::WebhookConfigReconciler webhooks_;
   WorkQueue work_queue_;
   KeyClocks clocks_;
-  // Plurals.
-  std::set<KindId> synced_kinds_;
-  std::set<KindId> missing_;                                 // see missing_kinds()
-  std::set<KindId> unknown_;                                 // of the synced, those that were absent and never listed
-  std::map<uint64_t, UnderWay> under_way_;                   // by Command::id
-  std::map<std::string, size_t, std::less<>> under_way_in_;  // of these, by the namespace of the request
-  size_t admissions_under_way_ = 0;                          // of these
-  WriteExpectations expectations_;                           // under way for the work queue
+  KnownKinds kinds_;
+  WritesUnderWay under_way_;
+  WriteExpectations expectations_;  // under way for the work queue
   // Keys whose name another owner's object has, and when to look again.
   ExpiringSet<ObjectKey> blocked_{std::chrono::minutes(1)};
   // To be handed out.
   std::vector<ObjectEvent> events_;
   std::vector<Measurement> measurements_;
   std::vector<LoggedDecision> logged_decisions_;
-  uint64_t last_id_ = 0;
   DeferrableWriteLimiter deferrable_writes_;
   GivingWay giving_way_;
   UnsupportedObjects unsupported_;
   state::ResourceSeconds resource_seconds_;
   bool leads_ = false;
-  CatchUp catch_up_;
-  bool caught_up_ = true;  // catch_up_.done(), which is asked often
 
   SeenWrites seen_writes_;
   EndedSeries ended_series_;
@@ -228,10 +178,7 @@ class Engine {
   std::vector<Breakage> breakages_;  // to be handed out
   // What is being done to the object that is being put, for when that throws.
   Broke doing_ = Broke::kState;
-  // Writes of quota can be under way that a rebuilt scheduler does not know.
-  std::optional<MonotonicTime> awaits_admissions_until_{};
-  MonotonicTime scheduler_rests_until_{};
-  std::map<std::string, int, std::less<>> broken_in_queue_;  // Workloads, by ClusterQueue
+  SchedulerRest scheduler_rest_;
 };
 
 }  // namespace muster::engine

@@ -21,14 +21,11 @@ state::WritePauses::Answer answer_to_create(const WriteFinished& finished) {
 }  // namespace
 
 void Engine::finish(const WriteFinished& finished, Now now) {
-  const auto found = under_way_.find(finished.id);
-  if (found == under_way_.end()) return;
-  UnderWay write = std::move(found->second);
-  under_way_.erase(found);
-  if (write.request) note_answered(write.request->ns);
-  if (write.admits) --admissions_under_way_;
+  std::optional<WriteUnderWay> answered = under_way_.finish(finished.id);
+  if (!answered) return;
+  WriteUnderWay& write = *answered;
   if (write.gives_way) {
-    const bool others = under_way_.size() >= giving_way_.under_way();  // under_way_ still counts this write
+    const bool others = under_way_.size() >= giving_way_.under_way();  // giving_way_ still counts this write
     giving_way_.finished(now.monotonic - write.since, others, now.monotonic);
   }
   if (!write.request) return webhooks_.write_finished(write.target);
@@ -42,11 +39,6 @@ void Engine::finish(const WriteFinished& finished, Now now) {
   work_queue_.write_finished(*write.request, result_of(write, finished), now.monotonic);
 }
 
-void Engine::note_answered(const std::string& ns) {
-  const auto found = under_way_in_.find(ns);
-  if (--found->second == 0) under_way_in_.erase(found);
-}
-
 // Also if the object was deleted, and all written fields with it.
 bool Engine::shows(const ObjectKey& target, uint64_t version) const {
   const TypedObject* known = state_.find(*target.type, target.ns, target.name);
@@ -56,7 +48,7 @@ bool Engine::shows(const ObjectKey& target, uint64_t version) const {
 // If a name is taken or an object was deleted, the engine acts on this answer at once, without a delay: one
 // deleted pod must not delay the release of a gang. The watch does not repeat events that it has sent before
 // the answer arrived.
-WorkQueue::Result Engine::result_of(const UnderWay& write, const WriteFinished& finished) const {
+WorkQueue::Result Engine::result_of(const WriteUnderWay& write, const WriteFinished& finished) const {
   if (only_it_waits(write, finished)) return WorkQueue::Result::kDone;
   switch (finished.outcome) {
     case reconcilers::WriteOutcome::kDone:
@@ -77,7 +69,7 @@ WorkQueue::Result Engine::result_of(const UnderWay& write, const WriteFinished& 
 }
 
 // Takes the write's events and measurements as well.
-void Engine::take_answer(UnderWay& write, const WriteFinished& finished, Now now) {
+void Engine::take_answer(WriteUnderWay& write, const WriteFinished& finished, Now now) {
   const ObjectKey& target = write.target;
   if (write.verb == reconcilers::Verb::kFindPods) return note_search(write, finished, now);
   const bool done = finished.outcome == reconcilers::WriteOutcome::kDone;
@@ -107,20 +99,20 @@ void Engine::take_answer(UnderWay& write, const WriteFinished& finished, Now now
 }
 
 // Without an answer nothing is known, and the question is asked again as any write.
-void Engine::note_search(const UnderWay& search, const WriteFinished& finished, Now now) {
+void Engine::note_search(const WriteUnderWay& search, const WriteFinished& finished, Now now) {
   const bool found = finished.outcome == reconcilers::WriteOutcome::kDone;
   if (found || finished.outcome == reconcilers::WriteOutcome::kNotFound)
     state_.writes().pod_searches().note(*search.request, search.target.name, found, now.monotonic);
 }
 
-bool Engine::only_it_waits(const UnderWay& write, const WriteFinished& finished) {
+bool Engine::only_it_waits(const WriteUnderWay& write, const WriteFinished& finished) {
   return write.maker && write.verb == reconcilers::Verb::kCreate && !finished.why.empty() &&
          finished.outcome != reconcilers::WriteOutcome::kDone;
 }
 
 // A refusal of a create by the API server, a quota of Kubernetes or a policy concerns the user. The write is
 // tried again after a growing delay; the recorder makes one series of repeated events.
-void Engine::take_refusal(UnderWay& write, const WriteFinished& finished) {
+void Engine::take_refusal(WriteUnderWay& write, const WriteFinished& finished) {
   // If the owner was deleted, its rejection would never be read.
   const ObjectKey& owner = *write.request;
   if (state_.find(*owner.type, owner.ns, owner.name) != nullptr)

@@ -9,14 +9,6 @@
 namespace muster::engine {
 namespace {
 
-// An object that breaks the scheduler in a new way each time must leave time for other work.
-constexpr Duration kSchedulerRests = std::chrono::seconds(1);
-// After a breakage that was met at no Workload: it will be met again.
-constexpr Duration kSchedulerRestsLong = std::chrono::seconds(10);
-// Longer than an answer and the watch need, and a limit if the watch of Workloads is lost.
-constexpr Duration kLongestForAdmissions = std::chrono::seconds(30);
-// If this many Workloads of one ClusterQueue fail, the ClusterQueue is the cause.
-constexpr int kWorkloadsOfABrokenQueue = 3;
 // If more objects than this fail at once, the objects are not the cause.
 constexpr int kMostRebuilds = 1000;
 
@@ -51,11 +43,12 @@ void Engine::set_aside(const Breakage& breakage, uint64_t version) {
 // in turn is itself put into quarantine.
 void Engine::set_subject_aside(const std::exception& thrown, Now now) {
   const auto subject = scheduler_feed_.driver().scheduler().subject();
-  scheduler_rests_until_ = now.monotonic + (subject ? kSchedulerRests : kSchedulerRestsLong);
-  if (!subject) return set_aside(describe(std::nullopt, Broke::kQuota, "scheduling", thrown));
+  if (!subject) {
+    scheduler_rest_.failed(now.monotonic);
+    return set_aside(describe(std::nullopt, Broke::kQuota, "scheduling", thrown));
+  }
   set_aside(describe(key_of(kWorkloads, subject->workload->meta), Broke::kQuota, "scheduling", thrown));
-  if (++broken_in_queue_[subject->cluster_queue] < kWorkloadsOfABrokenQueue) return;
-  broken_in_queue_.erase(subject->cluster_queue);
+  if (!scheduler_rest_.failed_over(subject->cluster_queue, now.monotonic)) return;
   set_aside(describe(ObjectKey{&kClusterQueues, "", subject->cluster_queue}, Broke::kQuota, "scheduling", thrown));
 }
 
@@ -65,7 +58,7 @@ void Engine::recover(Now now) {
     if (!breakage) break;
     set_aside(*breakage);
   }
-  awaits_admissions_until_ = now.monotonic + kLongestForAdmissions;
+  scheduler_rest_.rebuilt(now.monotonic);
 }
 
 std::optional<Breakage> Engine::try_to_rebuild(Now now) {
@@ -92,20 +85,9 @@ std::optional<Breakage> Engine::try_to_rebuild(Now now) {
   return std::nullopt;
 }
 
-// A new scheduler does not know the admissions of the previous scheduler that the watch has not shown yet. It
-// must not give this quota away again.
-bool Engine::wake_scheduler(Now now) {
-  if (now.monotonic < scheduler_rests_until_) return false;
-  scheduler_rests_until_ = {};
-  if (!awaits_admissions_until_) return true;
-  const bool all_seen = admissions_under_way_ == 0 && !expectations_.any_of(kWorkloads);
-  if (!all_seen && now.monotonic < *awaits_admissions_until_) return false;
-  awaits_admissions_until_.reset();
-  return true;
-}
-
 void Engine::decide(Now now) {
-  if (!wake_scheduler(now)) return;
+  const bool admissions_seen = under_way_.admissions() == 0 && !expectations_.any_of(kWorkloads);
+  if (!scheduler_rest_.wake(now.monotonic, admissions_seen)) return;
   try {
     const WatchedStep step(watch_, "scheduling");
     if (may_plan())

@@ -7,6 +7,7 @@
 // continues.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <span>
 #include <string_view>
@@ -43,11 +44,18 @@ struct ReconcileContext {
 
 struct Reconciler {
   std::string_view name;
+  // The kinds of keys that it is asked about. Empty: all, for what follows from the description of a kind.
+  std::span<const ResourceType* const> kinds{};
   // The keys that a change of this object concerns, added to `keys`. For a changed
   // object it is called with the old and with the new version.
   void (*requests_for)(const state::ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys);
   // What is to be done for a key. The object it names does not always exist (any more).
   Plan (*reconcile)(const ObjectKey& key, const ReconcileContext& context);
+
+  bool handles(const ResourceType& type) const {
+    return kinds.empty() ||
+           std::any_of(kinds.begin(), kinds.end(), [&](const ResourceType* kind) { return *kind == type; });
+  }
 };
 
 }  // namespace muster::reconcilers

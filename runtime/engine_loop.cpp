@@ -147,7 +147,8 @@ void EngineLoop::carry_out(engine::LoopActions& actions) {
   if (actions.webhooks_missing && callbacks_.webhooks_missing) callbacks_.webhooks_missing(*actions.webhooks_missing);
   publish(std::move(actions.view));
   if (actions.synced_now && callbacks_.synced) callbacks_.synced();
-  if (actions.missing_kinds && callbacks_.missing) callbacks_.missing(*actions.missing_kinds, core_.engine().synced());
+  if (actions.missing_kinds && callbacks_.missing)
+    callbacks_.missing(*actions.missing_kinds, core_.engine().kinds().synced());
   if (actions.kinds_behind && callbacks_.behind) callbacks_.behind(*actions.kinds_behind);
   for (engine::Command& command : actions.commands.writes) outbox_->post(std::move(command));
   tell(actions.commands);

@@ -36,21 +36,21 @@ void LoopCore::apply(const Event& event, Now now) {
 LoopActions LoopCore::plan(Now now) {
   LoopActions actions;
   // Only changes are reported: the owner of the certificates can read its store on each change.
-  actions.bundles_seen = engine_.take_seen_bundles();
-  actions.webhooks_missing = engine_.take_missing_webhooks(now);
+  actions.bundles_seen = engine_.webhooks().take_seen_bundles();
+  actions.webhooks_missing = engine_.webhooks().take_missing(now.monotonic);
   actions.commands = engine_.plan(now);
   // One view for each batch, for any number of events in the batch.
-  actions.view = engine_.synced() ? engine_.view() : nullptr;
-  if (engine_.synced()) actions.synced_now = !std::exchange(told_synced_, true);
-  actions.missing_kinds = if_changed(told_missing_, engine_.missing_kinds());
-  actions.kinds_behind = if_changed(told_behind_, engine_.kinds_behind());
+  actions.view = engine_.kinds().synced() ? engine_.view() : nullptr;
+  if (engine_.kinds().synced()) actions.synced_now = !std::exchange(told_synced_, true);
+  actions.missing_kinds = if_changed(told_missing_, engine_.kinds().missing());
+  actions.kinds_behind = if_changed(told_behind_, engine_.kinds().behind());
   actions.quarantined = if_changed(told_quarantined_, engine_.quarantined());
   if (observer_ != nullptr) observer_->saw({std::exchange(applied_, {}), now, actions.commands.writes});
   return actions;
 }
 
 LoopCore::Answered LoopCore::ask(const Question& question) const {
-  if (!engine_.synced()) return {};
+  if (!engine_.kinds().synced()) return {};
   const WatchedStep step(watch_, "answering a question");
   try {
     question(engine_);

@@ -93,6 +93,8 @@ bool watches(const CheckController& controller, const ResourceType& type) {
                      [&](const ResourceType* watched) { return *watched == type; });
 }
 
+constexpr const ResourceType* kKinds[] = {&kWorkloads, &kAdmissionChecks};
+
 }  // namespace
 
 const CheckController* find_check_controller(CheckControllers controllers, std::string_view name) {
@@ -115,6 +117,6 @@ void add_check_requests(CheckControllers controllers, const state::ClusterState&
 }
 
 const Reconciler check_answers_reconciler = {
-    .name = "check_answers", .requests_for = requests_for, .reconcile = reconcile};
+    .name = "check_answers", .kinds = kKinds, .requests_for = requests_for, .reconcile = reconcile};
 
 }  // namespace muster::reconcilers

@@ -174,7 +174,7 @@ Plan run_jobset(const JobSetContext& context) {
 }
 
 Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
-  if (!context.settings.native_jobsets || *key.type != kJobSets || definition_is_foreign(context.state)) return {};
+  if (!context.settings.native_jobsets || definition_is_foreign(context.state)) return {};
   const JobSet* jobset = context.state.find<JobSet>(key.ns, key.name);
   if (jobset == nullptr || jobset->meta.deleting) return {};
   if (state::is_outside_webhooks(key.ns, context.settings)) return {};
@@ -223,8 +223,11 @@ void requests_for(const state::ClusterState& state, const TypedObject& object, s
   }
 }
 
+constexpr const ResourceType* kKinds[] = {&kJobSets};
+
 }  // namespace
 
-const Reconciler jobset_reconciler = {.name = "jobset", .requests_for = requests_for, .reconcile = reconcile};
+const Reconciler jobset_reconciler = {
+    .name = "jobset", .kinds = kKinds, .requests_for = requests_for, .reconcile = reconcile};
 
 }  // namespace muster::reconcilers

@@ -122,7 +122,7 @@ ObjectEvent event_of_stop(const PlainObject& crd) {
 Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;
   const ReconcilerSettings& settings = context.settings;
-  if (*key.type != kCustomResourceDefinitions || !definition_is_foreign(context.state)) return plan;
+  if (!definition_is_foreign(context.state)) return plan;
   const PlainObject* crd = context.state.find<PlainObject>(kCustomResourceDefinitions, key.ns, key.name);
   if (settings.native_jobsets) plan.events.push_back(event_of_stop(*crd));
   if (crd->meta.deleting || settings.native_jobsets || !settings.patch_jobset_crd) return plan;
@@ -155,6 +155,8 @@ void requests_for(const state::ClusterState&, const TypedObject& object, std::ve
     keys.push_back(key_of(object));
 }
 
+constexpr const ResourceType* kKinds[] = {&kCustomResourceDefinitions};
+
 }  // namespace
 
 bool definition_is_foreign(const state::ClusterState& state) {
@@ -162,6 +164,7 @@ bool definition_is_foreign(const state::ClusterState& state) {
   return crd != nullptr && crd->meta.label(manifests::kAppNameLabel) != manifests::kAppName;
 }
 
-const Reconciler jobset_crd_reconciler = {.name = "jobset_crd", .requests_for = requests_for, .reconcile = reconcile};
+const Reconciler jobset_crd_reconciler = {
+    .name = "jobset_crd", .kinds = kKinds, .requests_for = requests_for, .reconcile = reconcile};
 
 }  // namespace muster::reconcilers

@@ -305,9 +305,11 @@ void requests_for(const state::ClusterState& state, const TypedObject& object, s
   }
 }
 
+constexpr const ResourceType* kKinds[] = {&kQueuedPods, &kPodGroups};
+
 }  // namespace
 
 const Reconciler pod_workload_reconciler = {
-    .name = "pod_workload", .requests_for = requests_for, .reconcile = reconcile};
+    .name = "pod_workload", .kinds = kKinds, .requests_for = requests_for, .reconcile = reconcile};
 
 }  // namespace muster::reconcilers

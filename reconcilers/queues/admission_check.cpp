@@ -9,7 +9,6 @@ namespace {
 
 Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;
-  if (*key.type != kAdmissionChecks) return plan;
   const AdmissionCheck* check = context.state.find<AdmissionCheck>(key.name);
   if (check == nullptr) return plan;
   keep_in_use_finalizer(kAdmissionChecks, check->meta,
@@ -28,9 +27,11 @@ void requests_for(const state::ClusterState& state, const TypedObject& object, s
   }
 }
 
+constexpr const ResourceType* kKinds[] = {&kAdmissionChecks};
+
 }  // namespace
 
 const Reconciler admission_check_reconciler = {
-    .name = "admission_check", .requests_for = requests_for, .reconcile = reconcile};
+    .name = "admission_check", .kinds = kKinds, .requests_for = requests_for, .reconcile = reconcile};
 
 }  // namespace muster::reconcilers

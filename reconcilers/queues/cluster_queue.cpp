@@ -37,7 +37,6 @@ int32_t pending_in(const ClusterQueue& queue, const state::ClusterState& state) 
 
 Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;
-  if (*key.type != kClusterQueues) return plan;
   const state::ClusterState& state = context.state;
   const ClusterQueue* queue = state.find<ClusterQueue>(key.name);
   if (queue == nullptr) return plan;
@@ -88,9 +87,11 @@ void requests_for(const state::ClusterState& state, const TypedObject& object, s
   }
 }
 
+constexpr const ResourceType* kKinds[] = {&kClusterQueues};
+
 }  // namespace
 
 const Reconciler cluster_queue_reconciler = {
-    .name = "cluster_queue", .requests_for = requests_for, .reconcile = reconcile};
+    .name = "cluster_queue", .kinds = kKinds, .requests_for = requests_for, .reconcile = reconcile};
 
 }  // namespace muster::reconcilers

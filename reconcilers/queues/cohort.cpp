@@ -18,7 +18,6 @@ using nlohmann::json;
 
 Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;
-  if (*key.type != kCohorts) return plan;
   const Cohort* cohort = context.state.find<Cohort>(key.name);
   if (cohort == nullptr || cohort->meta.deleting) return plan;
   std::optional<int64_t> share;
@@ -59,6 +58,8 @@ bool is_other_spec(const Object& object, const Object* present) {
          present->meta.uid != object.meta.uid;
 }
 
+constexpr const ResourceType* kKinds[] = {&kCohorts};
+
 }  // namespace
 
 bool changes_quota(const Cohort& cohort, const state::ClusterState& state) {
@@ -72,6 +73,7 @@ bool changes_quota(const ClusterQueue& queue, const state::ClusterState& state) 
   return is_other_spec(queue, present) || find_condition(present->status.conditions, kActiveCondition) == nullptr;
 }
 
-const Reconciler cohort_reconciler = {.name = "cohort", .requests_for = requests_for, .reconcile = reconcile};
+const Reconciler cohort_reconciler = {
+    .name = "cohort", .kinds = kKinds, .requests_for = requests_for, .reconcile = reconcile};
 
 }  // namespace muster::reconcilers

@@ -21,7 +21,6 @@ scheduler::QueueReadiness readiness_of(const LocalQueue& queue, const ClusterQue
 
 Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;
-  if (*key.type != kLocalQueues) return plan;
   const state::ClusterState& state = context.state;
   const LocalQueue* queue = state.find<LocalQueue>(key.ns, key.name);
   if (queue == nullptr || queue->meta.deleting) return plan;
@@ -62,8 +61,11 @@ void requests_for(const state::ClusterState& state, const TypedObject& object, s
   }
 }
 
+constexpr const ResourceType* kKinds[] = {&kLocalQueues};
+
 }  // namespace
 
-const Reconciler local_queue_reconciler = {.name = "local_queue", .requests_for = requests_for, .reconcile = reconcile};
+const Reconciler local_queue_reconciler = {
+    .name = "local_queue", .kinds = kKinds, .requests_for = requests_for, .reconcile = reconcile};
 
 }  // namespace muster::reconcilers

@@ -9,7 +9,6 @@ namespace {
 
 Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;
-  if (*key.type != kResourceFlavors) return plan;
   const ResourceFlavor* flavor = context.state.find<ResourceFlavor>(key.name);
   if (flavor == nullptr) return plan;
   keep_in_use_finalizer(kResourceFlavors, flavor->meta,
@@ -30,9 +29,11 @@ void requests_for(const state::ClusterState& state, const TypedObject& object, s
   }
 }
 
+constexpr const ResourceType* kKinds[] = {&kResourceFlavors};
+
 }  // namespace
 
 const Reconciler resource_flavor_reconciler = {
-    .name = "resource_flavor", .requests_for = requests_for, .reconcile = reconcile};
+    .name = "resource_flavor", .kinds = kKinds, .requests_for = requests_for, .reconcile = reconcile};
 
 }  // namespace muster::reconcilers

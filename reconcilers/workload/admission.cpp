@@ -134,7 +134,6 @@ void refuse(const state::Inadmissible& refused, const ReconcileContext& context,
 
 Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;
-  if (*key.type != kWorkloads) return plan;
   const Workload* workload = context.state.find<Workload>(key.ns, key.name);
   const state::PendingDecision* decision = context.decisions.pending_decision_on(key.ns, key.name);
   if (workload == nullptr || decision == nullptr || workload->meta.deleting) return plan;
@@ -154,6 +153,8 @@ Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
 // The keys come from SchedulerDriver::decide().
 void requests_for(const state::ClusterState&, const TypedObject&, std::vector<ObjectKey>&) {}
 
+constexpr const ResourceType* kKinds[] = {&kWorkloads};
+
 }  // namespace
 
 WorkloadStatus status_after(const state::PendingDecision& decision, const Workload& workload,
@@ -171,6 +172,7 @@ WorkloadStatus status_after(const state::PendingDecision& decision, const Worklo
   return std::move(draft.status);
 }
 
-const Reconciler admission_reconciler = {.name = "admission", .requests_for = requests_for, .reconcile = reconcile};
+const Reconciler admission_reconciler = {
+    .name = "admission", .kinds = kKinds, .requests_for = requests_for, .reconcile = reconcile};
 
 }  // namespace muster::reconcilers

@@ -213,7 +213,6 @@ constexpr Step (*kSteps[])(const Workload&, const ReconcileContext&, Plan&) = {
 
 Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;
-  if (*key.type != kWorkloads) return plan;
   if (const Workload* workload = context.state.find<Workload>(key.ns, key.name))
     run_pass(kSteps, *workload, context, plan);
   return plan;
@@ -292,6 +291,8 @@ void requests_for(const state::ClusterState& state, const TypedObject& object, s
   }
 }
 
+constexpr const ResourceType* kKinds[] = {&kWorkloads};
+
 }  // namespace
 
 WorkloadPass pass_over(const Workload& workload, const ReconcileContext& context) {
@@ -305,6 +306,7 @@ WorkloadPass pass_over(const Workload& workload, const ReconcileContext& context
   return passed;
 }
 
-const Reconciler workload_reconciler = {.name = "workload", .requests_for = requests_for, .reconcile = reconcile};
+const Reconciler workload_reconciler = {
+    .name = "workload", .kinds = kKinds, .requests_for = requests_for, .reconcile = reconcile};
 
 }  // namespace muster::reconcilers

@@ -53,12 +53,12 @@ TEST_CASE("a new leader admits nobody before each kind has caught up with its te
     served.plan();
     CHECK(served.writes.empty());
     CHECK_FALSE(served.engine.next_tick());
-    CHECK(served.engine.kinds_behind().size() > 0);
+    CHECK(served.engine.kinds().behind().size() > 0);
     // The leader before it gave the quota to another, and the watch of Workloads tells of it just now.
     if (*kind.type == kWorkloads) served.put_workload("first", "1", json::object(), admitted("1"));
     served.engine.apply(KindCaughtUp{kind.type, 1}, served.now());
   }
-  CHECK(served.engine.kinds_behind().empty());
+  CHECK(served.engine.kinds().behind().empty());
   served.settle();
   CHECK(served.condition_of("late", "QuotaReserved").empty());
   served.vanish(kWorkloads, "first");

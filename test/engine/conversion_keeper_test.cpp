@@ -51,9 +51,9 @@ TEST_CASE("engine: a definition gets its CA bundle before the first sync and wit
   Engine engine({});
   engine.apply(listed(kWorkloadDefinition, definition(kWorkloadDefinition, "7")), at(0));
   CHECK(engine.plan(at(0)).empty());  // no bundle yet
-  CHECK(engine.live_bundles() == std::vector<std::string>{""});
+  CHECK(engine.webhooks().live_bundles() == std::vector<std::string>{""});
   engine.apply(CaBundleIssued{"PEM"}, at(1));
-  REQUIRE_FALSE(engine.synced());
+  REQUIRE_FALSE(engine.kinds().synced());
   const Commands commands = engine.plan(at(1));
   REQUIRE(target_of(commands) == "customresourcedefinitions/workloads.kueue.x-k8s.io");
   CHECK_FALSE(commands.writes[0].needs_leadership);
@@ -63,7 +63,7 @@ TEST_CASE("engine: a definition gets its CA bundle before the first sync and wit
   engine.apply(ObjectChanged{read(definition(kWorkloadDefinition, "8", "PEM"))}, at(2));
   engine.apply(WriteFinished{commands.writes[0].id, reconcilers::WriteOutcome::kDone}, at(2));
   CHECK(engine.plan(at(60)).empty());
-  CHECK(engine.live_bundles() == std::vector<std::string>{"PEM"});
+  CHECK(engine.webhooks().live_bundles() == std::vector<std::string>{"PEM"});
 }
 
 TEST_CASE("engine: a bundle is asked for again whenever an object with another one has changed") {
@@ -73,15 +73,15 @@ TEST_CASE("engine: a bundle is asked for again whenever an object with another o
   engine.apply(CaBundleIssued{"PEM"}, at(0));
   engine.apply(listed(kWorkloadDefinition, definition(kWorkloadDefinition, "7", "OLD")), at(0));
   engine.apply(listed(cohorts, definition(cohorts, "7", "OLD")), at(0));
-  CHECK(engine.take_seen_bundles() == Bundles{"OLD"});
-  CHECK_FALSE(engine.take_seen_bundles());
+  CHECK(engine.webhooks().take_seen_bundles() == Bundles{"OLD"});
+  CHECK_FALSE(engine.webhooks().take_seen_bundles());
   engine.apply(CaBundleIssued{"PEM"}, at(1));
   const Commands commands = engine.plan(at(1));
   REQUIRE(commands.writes.size() == 2);
 
   // One has it now; the other was changed by another writer, and our write met that.
   engine.apply(ObjectChanged{read(definition(kWorkloadDefinition, "8", "PEM"))}, at(2));
-  CHECK(engine.take_seen_bundles() == Bundles{"OLD", "PEM"});
+  CHECK(engine.webhooks().take_seen_bundles() == Bundles{"OLD", "PEM"});
   engine.apply(CaBundleIssued{"PEM"}, at(3));
   engine.apply(ObjectChanged{read(definition(cohorts, "8", "OLD"))}, at(4));
   for (const Command& command : commands.writes) {
@@ -90,7 +90,7 @@ TEST_CASE("engine: a bundle is asked for again whenever an object with another o
         WriteFinished{command.id, met ? reconcilers::WriteOutcome::kConflict : reconcilers::WriteOutcome::kDone},
         at(4));
   }
-  CHECK(engine.take_seen_bundles() == Bundles{"OLD", "PEM"});
+  CHECK(engine.webhooks().take_seen_bundles() == Bundles{"OLD", "PEM"});
   engine.apply(CaBundleIssued{"PEM"}, at(5));
   CHECK(target_of(engine.plan(at(60))) == std::string("customresourcedefinitions/") + cohorts);
 }
@@ -108,11 +108,11 @@ TEST_CASE("engine: a list of one definition says nothing about the others") {
   Engine engine({});
   engine.apply(listed(kWorkloadDefinition, definition(kWorkloadDefinition, "7", "PEM")), at(0));
   engine.apply(listed("cohorts.kueue.x-k8s.io", definition("cohorts.kueue.x-k8s.io", "7", "OLD")), at(0));
-  CHECK(engine.live_bundles() == std::vector<std::string>{"OLD", "PEM"});
+  CHECK(engine.webhooks().live_bundles() == std::vector<std::string>{"OLD", "PEM"});
   engine.apply(KindListed{&kDefinitions, {}, 8, "cohorts.kueue.x-k8s.io"}, at(1));
-  CHECK(engine.live_bundles() == std::vector<std::string>{"PEM"});
+  CHECK(engine.webhooks().live_bundles() == std::vector<std::string>{"PEM"});
   engine.apply(ObjectRemoved{read(definition(kWorkloadDefinition, "9", "PEM"))}, at(2));
-  CHECK(engine.live_bundles().empty());
+  CHECK(engine.webhooks().live_bundles().empty());
 }
 
 TEST_CASE("engine: the JobSet definition is no business of the keeper and the others none of the state") {
@@ -122,7 +122,7 @@ TEST_CASE("engine: the JobSet definition is no business of the keeper and the ot
   engine.apply(listed(kWorkloadDefinition, definition(kWorkloadDefinition, "7")), at(0));
   CHECK(engine.state().find(kDefinitions, "", "jobsets.jobset.x-k8s.io") != nullptr);
   CHECK(engine.state().find(kDefinitions, "", kWorkloadDefinition) == nullptr);
-  CHECK(engine.live_bundles() == std::vector<std::string>{""});
+  CHECK(engine.webhooks().live_bundles() == std::vector<std::string>{""});
   // Nor does a list of one of them take the JobSets' away.
   engine.apply(KindListed{&kDefinitions, {}, 8, kWorkloadDefinition}, at(1));
   CHECK(engine.state().find(kDefinitions, "", "jobsets.jobset.x-k8s.io") != nullptr);

@@ -46,14 +46,14 @@ struct SyncedEngine : Engine {
 TEST_CASE("engine: synced only after every watched kind was listed or is one that clusters do without") {
   Engine engine({});
   for (const WatchedKind& kind : watched_kinds()) {
-    CHECK_FALSE(engine.synced());
+    CHECK_FALSE(engine.kinds().synced());
     engine.apply(KindAbsent{kind.type}, at(0));
     if (kind.optional) continue;
-    CHECK(engine.missing_kinds().size() == 1);
+    CHECK(engine.kinds().missing().size() == 1);
     engine.apply(KindListed{kind.type, {}}, at(0));
-    CHECK(engine.missing_kinds().empty());
+    CHECK(engine.kinds().missing().empty());
   }
-  CHECK(engine.synced());
+  CHECK(engine.kinds().synced());
 }
 
 TEST_CASE("engine: a relist drops what is gone and keeps what is there") {
@@ -142,7 +142,7 @@ TEST_CASE("engine: a bundle that somebody else injected is not overwritten befor
   engine.apply(WriteFinished{command.id, reconcilers::WriteOutcome::kDone}, at(0));
   for (json& webhook : stored["webhooks"]) webhook["clientConfig"]["caBundle"] = base64_encode("NEWER");
   engine.apply(ObjectChanged{read_object(kMutating, stored)}, at(10));
-  CHECK(engine.live_bundles() == std::vector<std::string>{"NEWER"});
+  CHECK(engine.webhooks().live_bundles() == std::vector<std::string>{"NEWER"});
   CHECK(engine.plan(at(10)).empty());
   engine.apply(CaBundleIssued{"NEWER"}, at(11));
   CHECK(engine.plan(at(11)).empty());

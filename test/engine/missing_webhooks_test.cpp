@@ -33,7 +33,7 @@ KindListed list(const ResourceType& type, std::vector<TypedObject> objects) {
 
 // "none": nothing is to be reported.
 std::string told(Engine& engine, int seconds) {
-  const auto missing = engine.take_missing_webhooks(at(seconds));
+  const auto missing = engine.webhooks().take_missing(at(seconds).monotonic);
   if (!missing) return "none";
   std::string text;
   for (const ObjectKey& key : *missing) text += (text.empty() ? "" : " ") + to_text(key);

@@ -67,11 +67,11 @@ TEST_CASE("simulation: a kind that is not served for a while stops nothing") {
       if (absence > 30s) {
         // Some kinds have no objects here; those that have are missed.
         const bool optional = kind.optional && world.list(*kind.type).empty();
-        CHECK(world.process(0).engine()->missing_kinds().empty() == optional);
+        CHECK(world.process(0).engine()->kinds().missing().empty() == optional);
       }
       world.process(0).hide(*kind.type, false);
       CHECK(fewest_running(world, 2min) == 11);
-      CHECK(world.process(0).engine()->missing_kinds().empty());
+      CHECK(world.process(0).engine()->kinds().missing().empty());
       CHECK(world.writes().all() - writes <= 20);
       INFO(world.report());
       CHECK(world.violations().empty());

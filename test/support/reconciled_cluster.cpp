@@ -38,6 +38,7 @@ reconcilers::Plan ReconciledCluster::reconcile(const ObjectKey& key) const {
   reconcilers::Plan plan;
   reconciled_ = key;
   for (const reconcilers::Reconciler* reconciler : reconcilers) {
+    if (!reconciler->handles(*key.type)) continue;
     reconcilers::Plan part = reconciler->reconcile(key, context());
     if (part.again_at) plan.wake_at(*part.again_at);
     std::move(part.writes.begin(), part.writes.end(), std::back_inserter(plan.writes));

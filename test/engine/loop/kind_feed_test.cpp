@@ -112,13 +112,13 @@ TEST_CASE("kind feed: kinds that are not watched are there for the engine, and n
   Engine engine({});
   const Now now{TimePoint(std::chrono::seconds(1'800'000'000)), MonotonicTime(std::chrono::hours(1))};
   for (const WatchedKind& kind : watched_kinds()) {
-    CHECK_FALSE(engine.synced());
+    CHECK_FALSE(engine.kinds().synced());
     for (const Event& event : events_of_unwatched(*kind.type)) engine.apply(event, now);
   }
-  CHECK(engine.synced());
+  CHECK(engine.kinds().synced());
   engine.apply(LeadershipChanged{true, 5}, now);
-  CHECK(engine.kinds_behind().empty());
-  CHECK(engine.missing_kinds().empty());
+  CHECK(engine.kinds().behind().empty());
+  CHECK(engine.kinds().missing().empty());
 }
 
 TEST_CASE("kind feed: kinds are watched where the settings need them") {
