@@ -69,8 +69,9 @@ void start_train(Queued& cluster) {
 }
 
 void start_group(JobCluster& cluster, const std::string& name) {
-  const auto group = std::make_shared<const PodGroup>(jobs::make_pod_group(
-      cluster.state.share_by(state::kPodsByGroup, {kNs, name}), name, cluster.settings.queues.rules, cluster.now().wall));
+  const auto group =
+      std::make_shared<const PodGroup>(jobs::make_pod_group(cluster.state.share_by(state::kPodsByGroup, {kNs, name}),
+                                                            name, cluster.settings.queues.rules, cluster.now().wall));
   const TypedObject object = group;
   const jobs::QueuedJob job(jobs::plain_pod, object);
   const reconcilers::JobContext context{cluster.context(), job, with_rack()};
