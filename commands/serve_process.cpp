@@ -216,7 +216,7 @@ void ServeProcess::make_engine_loop(const runtime::Surroundings& surroundings) {
           .write = [this](const engine::Command& command, MonotonicTime not_after,
                           std::stop_token stop) { return write(command, not_after, std::move(stop)); },
           .leads_until = [this] { return leadership_->leads_until(); },
-          .tell = [this](ObjectEvent event) { events_->record(std::move(event)); },
+          .record_event = [this](ObjectEvent event) { events_->record(std::move(event)); },
           .measure = [this](const Measurement& measurement) { queue_metrics_->record(measurement); },
           .decided = [](const LoggedDecision& decision) { runtime::log(decision); },
           .broke = [this](const engine::Breakage& breakage) { reports_.breakage(breakage); },

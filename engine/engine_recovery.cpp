@@ -35,8 +35,7 @@ void Engine::set_aside(const Breakage& breakage, uint64_t version) {
   const TypedObject* known =
       breakage.key ? state_.find(*breakage.key->type, breakage.key->ns, breakage.key->name) : nullptr;
   if (!leads_ || known == nullptr) return;
-  events_.push_back(
-      event_about(*breakage.key->type, meta_of(*known), kWarningEvent, "InternalError", note_of(breakage)));
+  events_.push_back(event_about(*breakage.key->type, meta_of(*known), EventReason::kInternalError, note_of(breakage)));
 }
 
 // The object that the scheduler processed when it failed. A ClusterQueue that fails for each of its Workloads

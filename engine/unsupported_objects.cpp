@@ -39,7 +39,7 @@ std::vector<GaugeReading> UnsupportedObjects::gauges() const {
 }
 
 ObjectEvent event_about_unsupported(const TypedObject& object, const state::Unsupported& unsupported) {
-  return event_about(type_of(object), meta_of(object), kWarningEvent, "Unsupported", unsupported.note);
+  return event_about(type_of(object), meta_of(object), EventReason::kUnsupported, unsupported.note);
 }
 
 }  // namespace muster::engine

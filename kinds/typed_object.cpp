@@ -112,28 +112,21 @@ ObjectReference reference_to(const ResourceType& type, const ObjectMeta& meta) {
           .uid = meta.uid};
 }
 
-ObjectEvent event_about(const ResourceType& type, const ObjectMeta& meta, std::string_view event_type,
-                        std::string_view reason, std::string note) {
-  return {.regarding = reference_to(type, meta),
-          .type = std::string(event_type),
-          .reason = std::string(reason),
-          .note = std::move(note)};
+ObjectEvent event_about(const ResourceType& type, const ObjectMeta& meta, EventReason reason, std::string note) {
+  return event_about(reference_to(type, meta), reason, std::move(note));
 }
 
-ObjectEvent event_about_version(const ResourceType& type, const ObjectMeta& meta, std::string_view event_type,
-                                std::string_view reason, std::string note) {
-  ObjectEvent event = event_about(type, meta, event_type, reason, std::move(note));
+ObjectEvent event_about_version(const ResourceType& type, const ObjectMeta& meta, EventReason reason,
+                                std::string note) {
+  ObjectEvent event = event_about(type, meta, reason, std::move(note));
   event.regarding.resource_version = std::to_string(meta.resource_version);
   return event;
 }
 
-ObjectEvent event_about(const OwnerReference& owner, const std::string& ns, std::string_view event_type,
-                        std::string_view reason, std::string note) {
-  return {.regarding =
-              {.api_version = owner.api_version, .kind = owner.kind, .ns = ns, .name = owner.name, .uid = owner.uid},
-          .type = std::string(event_type),
-          .reason = std::string(reason),
-          .note = std::move(note)};
+ObjectEvent event_about(const OwnerReference& owner, const std::string& ns, EventReason reason, std::string note) {
+  return event_about(
+      {.api_version = owner.api_version, .kind = owner.kind, .ns = ns, .name = owner.name, .uid = owner.uid}, reason,
+      std::move(note));
 }
 
 std::string to_text(const ObjectKey& key) {

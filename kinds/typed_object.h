@@ -12,6 +12,7 @@
 #include "api/meta/object_meta.h"
 #include "api/meta/object_pointers.h"
 #include "api/meta/resource_type.h"
+#include "api/texts/event_reasons.h"
 
 namespace muster {
 
@@ -50,14 +51,11 @@ ObjectKey key_of(const ResourceType& type, const ObjectMeta& meta);
 nlohmann::json controller_reference(const ResourceType& type, const ObjectMeta& meta, bool block_owner_deletion);
 // For an Event about this object; without the version.
 ObjectReference reference_to(const ResourceType& type, const ObjectMeta& meta);
-ObjectEvent event_about(const ResourceType& type, const ObjectMeta& meta, std::string_view event_type,
-                        std::string_view reason, std::string note);
+ObjectEvent event_about(const ResourceType& type, const ObjectMeta& meta, EventReason reason, std::string note);
 // The same about the object in this version.
-ObjectEvent event_about_version(const ResourceType& type, const ObjectMeta& meta, std::string_view event_type,
-                                std::string_view reason, std::string note);
+ObjectEvent event_about_version(const ResourceType& type, const ObjectMeta& meta, EventReason reason, std::string note);
 // The same about an owner in this namespace, of whom only the reference is known.
-ObjectEvent event_about(const OwnerReference& owner, const std::string& ns, std::string_view event_type,
-                        std::string_view reason, std::string note);
+ObjectEvent event_about(const OwnerReference& owner, const std::string& ns, EventReason reason, std::string note);
 // "jobs/team-a/train", for people.
 std::string to_text(const ObjectKey& key);
 

@@ -156,8 +156,8 @@ void EngineLoop::carry_out(engine::LoopActions& actions) {
 }
 
 void EngineLoop::tell(engine::Commands& commands) {
-  if (callbacks_.tell) {
-    for (ObjectEvent& event : commands.events) callbacks_.tell(std::move(event));
+  if (callbacks_.record_event) {
+    for (ObjectEvent& event : commands.events) callbacks_.record_event(std::move(event));
   }
   if (callbacks_.broke) {
     for (const engine::Breakage& breakage : commands.breakages) callbacks_.broke(breakage);

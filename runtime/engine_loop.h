@@ -25,8 +25,8 @@ class EngineLoop {
     std::function<engine::WriteFinished(const engine::Command&, MonotonicTime not_after, std::stop_token)> write;
     // Until when this replica leads; see Outbox.
     std::function<std::optional<MonotonicTime>()> leads_until;
-    // Something to tell the users of an object. On the engine's thread; can be empty.
-    std::function<void(ObjectEvent)> tell;
+    // Something that the users of an object should know. On the engine's thread; can be empty.
+    std::function<void(ObjectEvent)> record_event;
     // Something to count. On the engine's thread; can be empty.
     std::function<void(const Measurement&)> measure{};
     // Something was decided and written, for the log. On the engine's thread; can be empty.

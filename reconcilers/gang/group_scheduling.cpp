@@ -166,7 +166,7 @@ std::optional<Write> decide_started(const GangContext& g) {
   std::string note = std::to_string(g.progress.started) + " pods started";
   if (g.deadline)
     note += " within " + seconds_text(g.now.wall - (*g.deadline - seconds(g.owner.barrier.timeout_seconds)));
-  return write_ledger(g, std::move(ledger), {event_on(g.owner, kNormalEvent, "GroupStarted", std::move(note))},
+  return write_ledger(g, std::move(ledger), {event_on(g.owner, EventReason::kGroupStarted, std::move(note))},
                       "gang started");
 }
 
@@ -177,8 +177,7 @@ std::optional<Write> decide_expired(const GangContext& g) {
     ledger.expired.push_back(token);
     ledger.deadlines.emplace(token, *g.deadline);
   }
-  return write_ledger(g, std::move(ledger),
-                      {event_on(g.owner, kWarningEvent, kGroupSchedulingTimeout, timeout_text(g))},
+  return write_ledger(g, std::move(ledger), {event_on(g.owner, EventReason::kGroupSchedulingTimeout, timeout_text(g))},
                       "gang not started in time");
 }
 
@@ -198,7 +197,7 @@ std::optional<Write> store_deadline(const GangContext& g) {
   }
   return write_ledger(
       g, std::move(ledger),
-      {event_on(g.owner, kNormalEvent, "GroupWaiting",
+      {event_on(g.owner, EventReason::kGroupWaiting,
                 "the first pod has started; the group starts when all " + std::to_string(g.progress.expected) +
                     " pods have, or ends at " + format_rfc3339(to_timestamp(std::chrono::ceil<seconds>(*g.deadline))))},
       "gang waits for its pods");
@@ -236,7 +235,7 @@ std::optional<Write> end(const GangContext& g) {
     if (write) {
       // Without a ConfigMap, no earlier decision has reported this.
       if (g.config_map == nullptr && !g.progress.expired)
-        write->events.push_back(event_on(g.owner, kWarningEvent, kGroupSchedulingTimeout, timeout_text(g)));
+        write->events.push_back(event_on(g.owner, EventReason::kGroupSchedulingTimeout, timeout_text(g)));
       return *write;
     }
   }

@@ -22,7 +22,7 @@ std::optional<Write> write_name_conflict(const GangContext& g) {
                            " has that name, and muster does not change it; remove or rename this object, or the group "
                            "ends at its timeout";
   auto write = write_group_started(g.owner, false, kConfigMapNameConflict, note, g.now.wall);
-  if (write) write->events.push_back(event_on(g.owner, kWarningEvent, kConfigMapNameConflict, note));
+  if (write) write->events.push_back(event_on(g.owner, EventReason::kConfigMapNameConflict, note));
   return write;
 }
 

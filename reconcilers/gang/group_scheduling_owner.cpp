@@ -72,8 +72,8 @@ std::optional<GangOwner> find_gang_owner(const ObjectKey& key, const state::Clus
   return owner;
 }
 
-ObjectEvent event_on(const GangOwner& owner, std::string_view type, std::string_view reason, std::string note) {
-  return event_about(*owner.key.type, owner.meta(), type, reason, std::move(note));
+ObjectEvent event_on(const GangOwner& owner, EventReason reason, std::string note) {
+  return event_about(*owner.key.type, owner.meta(), reason, std::move(note));
 }
 
 Write create_config_map(const GangOwner& owner, json data) {
@@ -90,7 +90,7 @@ Write create_config_map(const GangOwner& owner, json data) {
   return {.verb = Verb::kCreate,
           .target = key,
           .body = std::move(body),
-          .refusal = event_on(owner, kWarningEvent, kConfigMapCreationFailed,
+          .refusal = event_on(owner, EventReason::kConfigMapCreationFailed,
                               "ConfigMap " + path_of(key.ns, key.name) + " of the start barrier cannot be created: "),
           .maker = state::Maker{meta.uid, "ConfigMaps of gangs"}};
 }

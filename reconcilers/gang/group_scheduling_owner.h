@@ -45,7 +45,7 @@ struct GangOwner {
 // nullopt: no such object, no gang, being deleted, or managed by another controller.
 std::optional<GangOwner> find_gang_owner(const ObjectKey& key, const state::ClusterState& state);
 
-ObjectEvent event_on(const GangOwner& owner, std::string_view type, std::string_view reason, std::string note);
+ObjectEvent event_on(const GangOwner& owner, EventReason reason, std::string note);
 // The ConfigMap, with these decisions.
 Write create_config_map(const GangOwner& owner, nlohmann::json data);
 // Conditions with GroupStarted as given; nullopt when it is so already.

@@ -44,7 +44,7 @@ void create(const JobContext& context, Plan& plan) {
   const ObjectKey key{&kWorkloads, context.job.meta().ns, name_of_workload(context)};
   if (const Workload* stranger = context.state.find<Workload>(key.ns, key.name)) {
     plan.wake_at(context.now.wall + kNameConflictInterval);
-    plan.events.push_back(context.event(kWarningEvent, "WorkloadNameConflict",
+    plan.events.push_back(context.event(EventReason::kWorkloadNameConflict,
                                         "Workload " + path_of(stranger->meta) +
                                             " exists and does not belong to this job; delete it, and this job gets one "
                                             "of that name"));
@@ -76,7 +76,7 @@ std::string name_in_events(const Workload& workload) {
 void tell_end(const JobContext& context, const Workload& workload, const jobs::JobEnd& job_end, Plan& plan) {
   const std::string_view reason = job_end.success ? kSucceededReason : kFailedReason;
   Write write = write_status(workload, finished_status(workload, reason, job_end.message, context.stamp()));
-  write.events = {context.event(kNormalEvent, "FinishedWorkload", name_in_events(workload))};
+  write.events = {context.event(EventReason::kFinishedWorkload, name_in_events(workload))};
   plan.writes.push_back(std::move(write));
 }
 
@@ -150,7 +150,7 @@ void tell_of_checks(const JobContext& context, const Workload& workload, Plan& p
     if (check.state != kCheckPending || check.message.empty()) continue;
     text += (text.empty() ? "" : "; ") + check.name + ": " + check.message;
   }
-  if (!text.empty()) plan.events.push_back(context.event(kNormalEvent, "UpdatedAdmissionCheck", std::move(text)));
+  if (!text.empty()) plan.events.push_back(context.event(EventReason::kUpdatedAdmissionCheck, std::move(text)));
 }
 
 }  // namespace
@@ -175,7 +175,7 @@ namespace {
 Step let_go_finished(const JobContext& context, const Workload& workload, Plan& plan) {
   if (!workload.finished()) return Step::kContinue;
   drop_in_use_finalizer(kWorkloads, workload.meta, plan,
-                        {context.event(kNormalEvent, "FinishedWorkload", name_in_events(workload))});
+                        {context.event(EventReason::kFinishedWorkload, name_in_events(workload))});
   return Step::kDone;
 }
 
@@ -227,7 +227,7 @@ Step follow_end(const JobContext& context, const Workload& workload, Plan& plan)
   if (!workload.has_quota_reserved() || !has_left_pods(context, plan)) {
     tell_end(context, workload, *job_end, plan);
   } else if (plan.writes.empty()) {
-    plan.events.push_back(context.event(kWarningEvent, "PodsLeft",
+    plan.events.push_back(context.event(EventReason::kPodsLeft,
                                         "The " + std::string(context.job.type().kind) +
                                             " has ended, and pods of it still run and keep its quota; delete them, or "
                                             "have them deleted at the end (as with cleanPodPolicy: Running)"));

@@ -56,13 +56,13 @@ WorkloadChoice adopt_prebuilt(const JobContext& context, std::string_view name, 
   if (workload == nullptr) return {};
   const auto& controller = workload->meta.controller;
   if (controller && controller->uid != context.job.meta().uid) {
-    plan.events.push_back(context.event(kWarningEvent, "PrebuiltWorkloadTaken",
+    plan.events.push_back(context.event(EventReason::kPrebuiltWorkloadTaken,
                                         "Workload " + path_of(workload->meta) + " belongs to " + controller->kind +
                                             " " + controller->name + "; name another, or have one made"));
     return {};
   }
   if (!controller && !is_for_the_taking(context, *workload)) {
-    plan.events.push_back(context.event(kWarningEvent, "PrebuiltWorkloadTaken",
+    plan.events.push_back(context.event(EventReason::kPrebuiltWorkloadTaken,
                                         "Workload " + path_of(workload->meta) +
                                             " was made for another job or for a group of pods; name another, or have "
                                             "one made"));
@@ -85,7 +85,7 @@ WorkloadChoice adopt_prebuilt(const JobContext& context, std::string_view name, 
       *workload, finished_status(*workload, kOutOfSyncReason, "The prebuilt workload is out of sync with its user job",
                                  context.stamp()));
   const std::string difference = difference_of_prebuilt(context, *workload);
-  write.events = {context.event(kWarningEvent, "PrebuiltWorkloadOutOfSync",
+  write.events = {context.event(EventReason::kPrebuiltWorkloadOutOfSync,
                                 "Workload " + path_of(workload->meta) + " does not suit this job" +
                                     (difference.empty() ? "" : ": " + difference))};
   plan.writes.push_back(std::move(write));
@@ -147,7 +147,7 @@ Sorted sort(const JobContext& context, const Workloads& owned) {
 WorkloadChoice make_match(const JobContext& context, const Workload& workload, Plan& plan) {
   if (const auto priority = priority_or_event(context, plan)) {
     update(workload, remake_spec(context, *priority),
-           {context.event(kNormalEvent, "UpdatedWorkload",
+           {context.event(EventReason::kUpdatedWorkload,
                           "Updated not matching Workload for suspended job: " + path_of(workload.meta))},
            plan);
   }
@@ -161,16 +161,16 @@ WorkloadChoice follow_job(const JobContext& context, const Workload& workload, P
   if (!gates && !other_class) return {.workload = &workload};
   json patch;
   std::vector<ObjectEvent> events;
-  const auto tell = [&](const std::string& note) {
-    events.push_back(context.event(kNormalEvent, "UpdatedWorkload", note));
+  const auto record_update = [&](const std::string& note) {
+    events.push_back(context.event(EventReason::kUpdatedWorkload, note));
   };
   if (gates) {
     patch["metadata"]["annotations"] = annotations_with(*gates);
-    tell(note_of(*gates));
+    record_update(note_of(*gates));
   }
   if (const auto priority = other_class ? priority_or_event(context, plan) : std::nullopt) {
     patch["spec"] = to_json(*priority);
-    tell("Updated workload priority class: " + path_of(workload.meta));
+    record_update("Updated workload priority class: " + path_of(workload.meta));
   }
   // A class that does not exist leaves the old one, and must not keep an end or an eviction from the Workload.
   if (patch.is_null()) return {.workload = &workload};
@@ -219,7 +219,7 @@ WorkloadChoice keep_one_of(const JobContext& context, const Workloads& owned, Pl
 void remove_workload(const JobContext& context, const Workload& workload, Plan& plan) {
   delete_in_use(
       kWorkloads, workload.meta, plan,
-      {context.event(kNormalEvent, "DeletedWorkload", "Deleted not matching Workload: " + path_of(workload.meta))});
+      {context.event(EventReason::kDeletedWorkload, "Deleted not matching Workload: " + path_of(workload.meta))});
 }
 
 WorkloadChoice keep_one_workload(const JobContext& context, Plan& plan) {

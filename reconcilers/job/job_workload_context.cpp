@@ -17,8 +17,8 @@ namespace muster::reconcilers {
 
 using nlohmann::json;
 
-ObjectEvent JobContext::event(std::string_view type, std::string_view reason, std::string note) const {
-  return event_about(job.type(), job.meta(), type, reason, std::move(note));
+ObjectEvent JobContext::event(EventReason reason, std::string note) const {
+  return event_about(job.type(), job.meta(), reason, std::move(note));
 }
 
 Write patch_job(const JobContext& context, Verb verb, json patch) {
@@ -40,7 +40,7 @@ Write write_status(const Workload& workload, const WorkloadStatus& status) {
 void tell_of_owners(const JobContext& context, const jobs::Undecided& undecided, Plan& plan) {
   if (!undecided.too_many_owners) return;
   plan.events.push_back(
-      context.event(kWarningEvent, "JobNestingTooDeep",
+      context.event(EventReason::kJobNestingTooDeep,
                     "Terminated search for Kueue-managed Job because ancestor depth exceeded limit of 10"));
 }
 
@@ -139,7 +139,7 @@ std::optional<ObjectEvent> overstay_event(const JobContext& context) {
   int64_t pods = 0;
   for (const Job* job : jobs_of(context)) pods += job->status.terminating;
   if (pods == 0) return std::nullopt;
-  return context.event(kWarningEvent, "PodsOverstay",
+  return context.event(EventReason::kPodsOverstay,
                        std::to_string(pods) +
                            " of its pods were deleted and have not ended in time; their quota is released, so delete "
                            "them, or their Node if it is gone");

@@ -21,7 +21,7 @@ struct JobContext : ReconcileContext {
 
   ObjectKey key() const { return key_of(job.type(), job.meta()); }
   Timestamp stamp() const { return to_timestamp(now.wall); }
-  ObjectEvent event(std::string_view type, std::string_view reason, std::string note) const;
+  ObjectEvent event(EventReason reason, std::string note) const;
 };
 
 // An event, if its owners are too many to say in which queue it is.

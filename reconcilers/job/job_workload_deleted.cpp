@@ -35,7 +35,7 @@ void stop(const JobContext& context, const Condition& evicted, Plan& plan) {
                          .body = with_version(job, {}),
                          .uid = job.uid,
                          .propagation = Propagation::kForeground,
-                         .events = {context.event(kNormalEvent, "Stopped", evicted.message)},
+                         .events = {context.event(EventReason::kStopped, evicted.message)},
                          .maker = std::move(maker)});
 }
 

@@ -83,8 +83,8 @@ std::optional<WorkloadPriority> priority_or_event(const JobContext& context, Pla
   const auto priority = priority_of(context);
   const std::string name(context.job.priority_class());
   if (!priority && !name.empty())
-    plan.events.push_back(context.event(kWarningEvent, "WorkloadPriorityClassNotFound",
-                                        "WorkloadPriorityClass \"" + name + "\" not found"));
+    plan.events.push_back(
+        context.event(EventReason::kWorkloadPriorityClassNotFound, "WorkloadPriorityClass \"" + name + "\" not found"));
   return priority;
 }
 
@@ -138,13 +138,12 @@ std::string name_of_workload(const JobContext& context) {
 Write creation_of(const JobContext& context, ObjectKey workload, json body, std::string_view kind,
                   const ObjectMeta& job) {
   const std::string path = path_of(workload.ns, workload.name);
-  return {
-      .verb = Verb::kCreate,
-      .target = std::move(workload),
-      .body = std::move(body),
-      .events = {context.event(kNormalEvent, "CreatedWorkload", "Created Workload: " + path)},
-      .measurements = state::creation_of_workload(kind, job, context.queues().rules, context.stamp()),
-      .refusal = context.event(kWarningEvent, "WorkloadCreationFailed", "Workload " + path + " cannot be created: ")};
+  return {.verb = Verb::kCreate,
+          .target = std::move(workload),
+          .body = std::move(body),
+          .events = {context.event(EventReason::kCreatedWorkload, "Created Workload: " + path)},
+          .measurements = state::creation_of_workload(kind, job, context.queues().rules, context.stamp()),
+          .refusal = context.event(EventReason::kWorkloadCreationFailed, "Workload " + path + " cannot be created: ")};
 }
 
 json remake_spec(const JobContext& context, const WorkloadPriority& priority) {
@@ -184,7 +183,7 @@ Step take_back(const JobContext& context, Plan& plan) {
     return Step::kContinue;
   json owners = json::array({controller_reference(context.job.type(), job, true)});
   Write write = patch_workload(*made, Verb::kPatch, {{"metadata", {{"ownerReferences", std::move(owners)}}}});
-  write.events = {context.event(kWarningEvent, "WorkloadTakenBack",
+  write.events = {context.event(EventReason::kWorkloadTakenBack,
                                 "Workload " + path_of(made->meta) +
                                     " was made for this job, but its controller was a " +
                                     made->meta.controller->kind.text() + "; this job is its controller again")};

@@ -15,8 +15,6 @@ using nlohmann::json;
 
 // A missing flavor can be created later. Events of flavors do not lead to their jobs.
 constexpr Duration kFlavorInterval = std::chrono::seconds(5);
-constexpr std::string_view kJobStarted = "Started";
-constexpr std::string_view kJobStopped = "Stopped";
 
 std::vector<jobs::PodSetInfo> infos_like(const Workload* like) {
   std::vector<jobs::PodSetInfo> infos;
@@ -30,8 +28,8 @@ void add(const JobContext& context, json patch, std::vector<ObjectEvent> events,
   const std::string job =
       context.job.meta().ns + "/" + std::string(context.job.type().kind) + "/" + context.job.meta().name;
   for (const ObjectEvent& event : events)
-    write.decisions.push_back(
-        {event.reason == kJobStarted ? "job started" : "job stopped", {{"job", job}, {"message", event.note}}});
+    write.decisions.push_back({event.reason == to_text(EventReason::kStarted) ? "job started" : "job stopped",
+                               {{"job", job}, {"message", event.note}}});
   write.events = std::move(events);
   plan.writes.push_back(std::move(write));
 }
@@ -55,7 +53,7 @@ void clear_start_time(const JobContext& context, Plan& plan) {
 Step advance_late_stop(const JobContext& context, std::string note, Plan& plan) {
   const jobs::QueuedJob& job = context.job;
   if (!job.suspended()) {
-    add(context, job.kind().suspend_patch(true), {context.event(kNormalEvent, kJobStopped, std::move(note))}, plan);
+    add(context, job.kind().suspend_patch(true), {context.event(EventReason::kStopped, std::move(note))}, plan);
     return Step::kDone;
   }
   json restore = job.restore_patch({});
@@ -85,7 +83,7 @@ Step advance_stop(const JobContext& context, const Workload* like, std::string n
   if (!in_steps && job.suspended()) return Step::kContinue;
   json restore = job.restore_patch(infos_like(like));
   const bool marked = job.stopping();
-  std::vector<ObjectEvent> told = {context.event(kNormalEvent, kJobStopped, std::move(note))};
+  std::vector<ObjectEvent> told = {context.event(EventReason::kStopped, std::move(note))};
   if (!job.suspended()) {
     json patch = job.kind().suspend_patch(true);
     const bool at_once = !in_steps || (restore.is_null() && !job.has_start_time());
@@ -131,8 +129,8 @@ void start(const JobContext& context, const Workload& workload, Plan& plan) {
     return clear_start_time(context, plan);
   if (!resumes(context.job, *patch)) return add(context, *std::move(patch), {}, plan);
   const std::string cluster_queue = workload.status.admission ? workload.status.admission->cluster_queue : "";
-  add(context, std::move(*patch),
-      {context.event(kNormalEvent, kJobStarted, "Admitted by clusterQueue " + cluster_queue)}, plan);
+  add(context, std::move(*patch), {context.event(EventReason::kStarted, "Admitted by clusterQueue " + cluster_queue)},
+      plan);
 }
 
 }  // namespace muster::reconcilers

@@ -123,7 +123,7 @@ bool runs_with_quota(const JobContext& context) {
 
 void remove(const JobContext& context, const Workload& workload, Plan& plan) {
   delete_in_use(kWorkloads, workload.meta, plan,
-                {context.event(kNormalEvent, "DeletedWorkload",
+                {context.event(EventReason::kDeletedWorkload,
                                "Deleted Workload of a job that is in no queue any more: " + path_of(workload.meta))});
 }
 
@@ -178,11 +178,11 @@ void hold(const JobContext& context, Plan& plan) {
   const std::string why = context.job.why_unreadable();
   const std::string excess = whole && *whole ? excess_below(context, **whole) : "";
   if (!why.empty()) {
-    write.events = {context.event(kWarningEvent, "InvalidPodSets", "It cannot be queued: " + why)};
+    write.events = {context.event(EventReason::kInvalidPodSets, "It cannot be queued: " + why)};
   } else if (!excess.empty()) {
-    write.events = {context.event(kWarningEvent, "Suspended", "Suspended: " + excess)};
+    write.events = {context.event(EventReason::kSuspendedForExcess, "Suspended: " + excess)};
   } else {
-    write.events = {context.event(kNormalEvent, "Suspended", "Kueue managed child job suspended")};
+    write.events = {context.event(EventReason::kSuspended, "Kueue managed child job suspended")};
   }
   plan.writes.push_back(std::move(write));
 }

@@ -130,7 +130,7 @@ void tell_unseen_pods(const JobSetContext& context, Plan& plan) {
   });
   if (unseen == context.run.active.end()) return;
   plan.events.push_back(event_about(
-      context.jobset, kWarningEvent, "InPlaceRestartUnavailable",
+      context.jobset, EventReason::kInPlaceRestartUnavailable,
       "Job " + path_of((*unseen)->meta) +
           " was created by another controller, so muster does not see the attempts of its pods, and a pod "
           "that restarts waits at the barrier; delete the Jobs of this JobSet, and muster creates them again"));

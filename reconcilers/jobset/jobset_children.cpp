@@ -51,7 +51,7 @@ void create_service(const JobSetContext& context, Plan& plan) {
   plan.writes.push_back({.verb = Verb::kCreate,
                          .target = key,
                          .body = headless_service(jobset),
-                         .refusal = event_about(jobset, kWarningEvent, "HeadlessServiceCreationFailed",
+                         .refusal = event_about(jobset, EventReason::kHeadlessServiceCreationFailed,
                                                 "Service " + path_of(key.ns, key.name) + " cannot be created: "),
                          .maker = std::move(maker)});
 }
@@ -59,7 +59,7 @@ void create_service(const JobSetContext& context, Plan& plan) {
 void tell_foreign_claim(const JobSet& jobset, const VolumeClaim& claim, const std::string& name, Plan& plan) {
   if (claim.retained) return;
   plan.events.push_back(event_about(
-      jobset, kWarningEvent, "PVCCreationFailed",
+      jobset, EventReason::kPVCCreationFailed,
       "PersistentVolumeClaim " + path_of(jobset.meta.ns, name) +
           " exists and does not belong to this JobSet: its pods use it as it is, and it stays when the JobSet is "
           "deleted; set retentionPolicy.whenDeleted to Retain, or use another name"));
@@ -83,7 +83,7 @@ void create_claims(const JobSetContext& context, Plan& plan) {
         {.verb = Verb::kCreate,
          .target = key,
          .body = volume_claim(jobset, claim),
-         .refusal = event_about(jobset, kWarningEvent, "PVCCreationFailed",
+         .refusal = event_about(jobset, EventReason::kPVCCreationFailed,
                                 "PersistentVolumeClaim " + path_of(key.ns, key.name) + " cannot be created: "),
          .maker = std::move(maker)});
   }
@@ -98,7 +98,7 @@ bool will_go(const Job& job, const JobSet& jobset) {
 
 void tell_blocked(const JobSet& jobset, const Job& job, Plan& plan) {
   plan.events.push_back(event_about(
-      jobset, kWarningEvent, "JobCreationFailed",
+      jobset, EventReason::kJobCreationFailed,
       "Job " + path_of(job.meta) +
           " cannot be created, because a Job of that name exists and does not belong to this JobSet; delete that Job, "
           "or create the JobSet under another name"));
@@ -144,7 +144,7 @@ void create_jobs_of(const JobSetContext& context, const ReplicatedJob& replicate
     plan.writes.push_back({.verb = Verb::kCreate,
                            .target = key,
                            .body = maker->make(index),
-                           .refusal = event_about(jobset, kWarningEvent, "JobCreationFailed",
+                           .refusal = event_about(jobset, EventReason::kJobCreationFailed,
                                                   "Job " + path_of(key.ns, key.name) + " cannot be created: "),
                            .maker = owner});
   }
@@ -197,7 +197,7 @@ void replace(const JobSetContext& context, const Job& job, Plan& plan) {
   remake_jobs(context, {&job}, plan);
   if (plan.writes.size() == before) return;
   plan.writes.back().events = {
-      event_about(context.jobset, kWarningEvent, "JobReplaced",
+      event_about(context.jobset, EventReason::kJobReplaced,
                   "Job " + path_of(job.meta) +
                       " requests more than its replicated job has in the quota of this JobSet: it is deleted and "
                       "created again; a mutating webhook that changes Jobs must leave the Jobs of JobSets alone")};

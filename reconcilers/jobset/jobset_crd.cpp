@@ -104,16 +104,16 @@ std::optional<json> without_own_spec(const json& crd) {
 
 ObjectEvent event_of_field(const PlainObject& crd, bool lost) {
   if (!lost)
-    return event_about(kCustomResourceDefinitions, crd.meta, kNormalEvent, "GroupSchedulingFieldAdded",
+    return event_about(kCustomResourceDefinitions, crd.meta, EventReason::kGroupSchedulingFieldAdded,
                        "muster has added spec.groupSchedulingConfig, so that JobSets can start as a group");
-  return event_about(kCustomResourceDefinitions, crd.meta, kWarningEvent, "GroupSchedulingFieldLost",
+  return event_about(kCustomResourceDefinitions, crd.meta, EventReason::kGroupSchedulingFieldLost,
                      "another version of this definition removed spec.groupSchedulingConfig, and muster restored the "
                      "field. JobSets created in between do not start as a group; earlier JobSets are not affected");
 }
 
 ObjectEvent event_of_stop(const PlainObject& crd) {
   return event_about(
-      kCustomResourceDefinitions, crd.meta, kWarningEvent, "ForeignJobSetDefinition",
+      kCustomResourceDefinitions, crd.meta, EventReason::kForeignJobSetDefinition,
       "this definition is not muster's any more, so muster, which was the JobSet controller here, leaves JobSets "
       "alone; restart muster to let it stand beside the other controller, or apply muster's definition again (muster "
       "manifests --only crds)");

@@ -12,7 +12,6 @@
 namespace muster::reconcilers {
 namespace {
 
-constexpr std::string_view kReachedMaxRestarts = "ReachedMaxRestarts";
 constexpr std::string_view kReachedMaxRestartsMessage = "jobset failed due to reaching max number of restarts";
 
 bool contains(const std::vector<std::string>& list, std::string_view item) {
@@ -53,15 +52,15 @@ std::string naming(std::string_view message, const Job& first_failed) {
 
 struct ActionTexts {
   FailureAction action;
-  std::string_view reason;
+  EventReason reason;
   std::string_view message;
 };
 constexpr ActionTexts kRestarts[] = {
-    {FailureAction::kRestartJobSet, "RestartJobSetFailurePolicyAction", "applying RestartJobSet failure policy action"},
-    {FailureAction::kRestartJobSetAndIgnoreMaxRestarts, "RestartJobSetAndIgnoreMaxRestartsFailurePolicyAction",
+    {FailureAction::kRestartJobSet, EventReason::kRestartJobSetAction, "applying RestartJobSet failure policy action"},
+    {FailureAction::kRestartJobSetAndIgnoreMaxRestarts, EventReason::kRestartJobSetAndIgnoreMaxRestartsAction,
      "applying RestartJobSetAndIgnoreMaxRestarts failure policy action"},
-    {FailureAction::kRestartJob, "RestartJobFailurePolicyAction", "applying RestartJob failure policy action"},
-    {FailureAction::kRestartJobAndIgnoreMaxRestarts, "RestartJobAndIgnoreMaxRestartsFailurePolicyAction",
+    {FailureAction::kRestartJob, EventReason::kRestartJobAction, "applying RestartJob failure policy action"},
+    {FailureAction::kRestartJobAndIgnoreMaxRestarts, EventReason::kRestartJobAndIgnoreMaxRestartsAction,
      "applying RestartJobAndIgnoreMaxRestarts failure policy action"},
 };
 
@@ -79,11 +78,11 @@ int32_t index_of(const Job& job) {
   return whole_number<int32_t>(job.meta.label(kJobIndexKey)).value_or(0);
 }
 
-// `cause`: which rule decided, in the words of the condition RestartingJobSet.
-Verdict act(const JobSet& jobset, FailureAction action, const Job& job, std::string cause) {
+// `rule`: the name of the rule that decided; empty: none matches.
+Verdict act(const JobSet& jobset, FailureAction action, const Job& job, std::string rule) {
   if (action == FailureAction::kFailJobSet) {
     return {.kind = Verdict::Kind::kFail,
-            .reason = "FailJobSetFailurePolicyAction",
+            .reason = EventReason::kFailJobSetAction,
             .message = naming("applying FailJobSet failure policy action", job)};
   }
   constexpr int32_t kMost = std::numeric_limits<int32_t>::max();
@@ -94,16 +93,17 @@ Verdict act(const JobSet& jobset, FailureAction action, const Job& job, std::str
   const bool within_max = ignores_max(action) || jobset.status.restarts_towards_max() < jobset.failure->max_restarts;
   if (!within_max || restarts == kMost) {
     return {.kind = Verdict::Kind::kFail,
-            .reason = std::string(kReachedMaxRestarts),
+            .reason = EventReason::kReachedMaxRestarts,
             .message = naming(kReachedMaxRestartsMessage, job)};
   }
   const ActionTexts& texts = *std::find_if(std::begin(kRestarts), std::end(kRestarts),
                                            [&](const ActionTexts& each) { return each.action == action; });
   return {.kind = restarts_one(action) ? Verdict::Kind::kRestartJob : Verdict::Kind::kRestart,
-          .reason = std::string(texts.reason),
+          .reason = texts.reason,
           .message = naming(texts.message, job),
           .counts_towards_max = !ignores_max(action),
-          .restarting_reason = restarts_one(action) ? "" : std::move(cause),
+          .restarting_reason = rule.empty() ? EventReason::kDefaultFailurePolicy : EventReason::kFailurePolicyRule,
+          .rule = std::move(rule),
           .replicated_job = restarts_one(action) ? replicated_job : "",
           .job_index = restarts_one(action) ? index : 0};
 }
@@ -115,7 +115,7 @@ Verdict judge_failures(const JobSet& jobset, const std::vector<const Job*>& fail
   const Job& first = **std::min_element(failed.begin(), failed.end(), failed_before);
   if (!jobset.failure) {
     return {.kind = Verdict::Kind::kFail,
-            .reason = "FailedJobs",
+            .reason = EventReason::kFailedJobs,
             .message = naming("jobset failed due to one or more job failures", first)};
   }
   for (size_t i = 0; i < jobset.failure->rules.size(); ++i) {
@@ -127,14 +127,14 @@ Verdict judge_failures(const JobSet& jobset, const std::vector<const Job*>& fail
     if (earliest == nullptr) continue;
     // The webhook names the rules that have no name.
     const std::string name = rule.name.empty() ? "failurePolicyRule" + std::to_string(i) : rule.name;
-    return act(jobset, rule.action, *earliest, "FailurePolicy_" + name);
+    return act(jobset, rule.action, *earliest, name);
   }
-  return act(jobset, FailureAction::kRestartJobSet, first, "DefaultFailurePolicy");
+  return act(jobset, FailureAction::kRestartJobSet, first, "");
 }
 
 Verdict too_many_restarts_in_place() {
   return {.kind = Verdict::Kind::kFail,
-          .reason = std::string(kReachedMaxRestarts),
+          .reason = EventReason::kReachedMaxRestarts,
           .message = std::string(kReachedMaxRestartsMessage)};
 }
 

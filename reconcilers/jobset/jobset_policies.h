@@ -10,16 +10,19 @@
 #include <vector>
 
 #include "api/jobset.h"
+#include "api/texts/event_reasons.h"
 
 namespace muster::reconcilers {
 
 struct Verdict {
   enum class Kind { kGoOn, kFail, kRestart, kRestartJob };
   Kind kind = Kind::kGoOn;
-  std::string reason{};  // of the condition Failed, and of the event
+  EventReason reason{};  // of the condition Failed, and of the event; unless kGoOn
   std::string message{};
   bool counts_towards_max = false;  // kRestart, kRestartJob
-  std::string restarting_reason{};  // kRestart: of the condition RestartingJobSet
+  // kRestart: of the condition RestartingJobSet, and the name of the rule that decided.
+  EventReason restarting_reason = EventReason::kDefaultFailurePolicy;
+  std::string rule{};
   // kRestartJob: which Job.
   std::string replicated_job{};
   int32_t job_index = 0;

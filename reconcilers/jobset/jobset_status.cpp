@@ -84,8 +84,8 @@ int32_t execution_attempt_of(const JobSet& jobset) {
   return resumes ? after(*stored) : *stored;
 }
 
-ObjectEvent event_about(const JobSet& jobset, std::string_view type, std::string_view reason, std::string note) {
-  return event_about_version(kJobSets, jobset.meta, type, reason, std::move(note));
+ObjectEvent event_about(const JobSet& jobset, EventReason reason, std::string note) {
+  return event_about_version(kJobSets, jobset.meta, reason, std::move(note));
 }
 
 StatusDraft::StatusDraft(const JobSet& jobset, std::vector<ReplicatedJobStatus> counts, Now now)
@@ -109,10 +109,9 @@ bool StatusDraft::update(Condition condition) {
   return true;
 }
 
-bool StatusDraft::turn(std::string_view type, std::string_view status, const std::string& reason,
-                       const std::string& message, std::string_view event_type) {
-  if (!set({std::string(type), std::string(status), reason, message, {}})) return false;
-  events_.push_back(event_about(jobset_, event_type, reason, message));
+bool StatusDraft::turn(std::string_view type, std::string_view status, EventReason reason, const std::string& message) {
+  if (!set({std::string(type), std::string(status), std::string(to_text(reason)), message, {}})) return false;
+  events_.push_back(event_about(jobset_, reason, message));
   return true;
 }
 
@@ -130,33 +129,35 @@ void StatusDraft::end(std::string_view state) {
   urgent_ = true;
 }
 
-void StatusDraft::report_restart(std::string_view status, const std::string& reason, const std::string& message,
-                                 std::string_view event_type) {
-  if (update({std::string(kRestarting), std::string(status), reason, message, {}}))
-    events_.push_back(event_about(jobset_, event_type, reason, message));
+void StatusDraft::report_restart(std::string_view status, EventReason reason, const std::string& rule,
+                                 const std::string& message) {
+  ObjectEvent event = event_about(jobset_, reason, message);
+  event.reason += rule;
+  if (update({std::string(kRestarting), std::string(status), event.reason, message, {}}))
+    events_.push_back(std::move(event));
 }
 
-void StatusDraft::end_restart(const std::string& reason, const std::string& message) {
-  report_restart("False", reason, message, kNormalEvent);
+void StatusDraft::end_restart(EventReason reason, const std::string& message) {
+  report_restart("False", reason, "", message);
 }
 
 void StatusDraft::complete() {
-  turn(kCompleted, "True", "AllJobsCompleted", "jobset completed successfully", kNormalEvent);
-  end_restart("JobSetCompleted", "jobset completed successfully");
+  turn(kCompleted, "True", EventReason::kAllJobsCompleted, "jobset completed successfully");
+  end_restart(EventReason::kJobSetCompleted, "jobset completed successfully");
   measurements_.push_back({.what = Measured::kJobSetCompleted, .ns = jobset_.meta.ns, .jobset = jobset_.meta.name});
   end(kCompleted);
 }
 
 void StatusDraft::fail(const Verdict& verdict) {
-  turn(kFailed, "True", verdict.reason, verdict.message, kWarningEvent);
-  end_restart("JobSetFailed", "jobset failed");
+  turn(kFailed, "True", verdict.reason, verdict.message);
+  end_restart(EventReason::kJobSetFailed, "jobset failed");
   measurements_.push_back({.what = Measured::kJobSetFailed, .ns = jobset_.meta.ns, .jobset = jobset_.meta.name});
   end(kFailed);
 }
 
 void StatusDraft::exceed_deadline() {
   fail({.kind = Verdict::Kind::kFail,
-        .reason = "DeadlineExceeded",
+        .reason = EventReason::kDeadlineExceeded,
         .message = "JobSet was active for longer than the specified deadline of " +
                    std::to_string(*jobset_.active_deadline_seconds) + " seconds"});
   measurements_.push_back({.what = Measured::kJobSetTooLate, .ns = jobset_.meta.ns, .jobset = jobset_.meta.name});
@@ -166,7 +167,7 @@ void StatusDraft::all_jobs_ready() {
   int64_t wanted = 0, ready = 0;
   for (const ReplicatedJob& replicated : jobset_.replicated_jobs) wanted += replicated.replicas;
   for (const ReplicatedJobStatus& entry : status_.replicated_jobs) ready += int64_t{entry.ready} + entry.succeeded;
-  if (ready >= wanted) end_restart("JobsReady", "all jobs are ready");
+  if (ready >= wanted) end_restart(EventReason::kJobsReady, "all jobs are ready");
 }
 
 void StatusDraft::in_place_attempts(std::optional<int32_t> current, std::optional<int32_t> previous) {
@@ -220,8 +221,8 @@ void StatusDraft::restart(const Verdict& verdict) {
   turn_off(jobs::kStartupPolicyCompleted);
   // With several restarts in a row the message names the last restart; the start time of the first restart
   // stays.
-  report_restart("True", verdict.restarting_reason, verdict.message, kWarningEvent);
-  events_.push_back(event_about(jobset_, kWarningEvent, verdict.reason, verdict.message));
+  report_restart("True", verdict.restarting_reason, verdict.rule, verdict.message);
+  events_.push_back(event_about(jobset_, verdict.reason, verdict.message));
   urgent_ = true;
 }
 
@@ -236,28 +237,28 @@ void StatusDraft::restart_job(const Verdict& verdict) {
   ++entry->job_restarts[index];
   if (verdict.counts_towards_max) ++entry->job_restarts_count_towards_max[index];
   --entry->failed;
-  events_.push_back(event_about(jobset_, kWarningEvent, verdict.reason, verdict.message));
+  events_.push_back(event_about(jobset_, verdict.reason, verdict.message));
   urgent_ = true;
 }
 
 void StatusDraft::suspend() {
-  turn(kSuspended, "True", "SuspendedJobs", "jobset is suspended", kNormalEvent);
-  end_restart("JobSetSuspended", "jobset is suspended");
+  turn(kSuspended, "True", EventReason::kSuspendedJobs, "jobset is suspended");
+  end_restart(EventReason::kJobSetSuspended, "jobset is suspended");
 }
 
 void StatusDraft::resume() {
-  turn(kSuspended, "False", "ResumeJobs", "jobset is resumed", kNormalEvent);
+  turn(kSuspended, "False", EventReason::kResumeJobs, "jobset is resumed");
 }
 
 void StatusDraft::startup_in_progress() {
-  const bool news = turn(kStartupPolicyInProgress, "True", "InOrderStartupPolicyInProgress",
-                         "in order startup policy is in progress", kNormalEvent);
+  const bool news = turn(kStartupPolicyInProgress, "True", EventReason::kInOrderStartupPolicyInProgress,
+                         "in order startup policy is in progress");
   if (news) turn_off(jobs::kStartupPolicyCompleted);
 }
 
 void StatusDraft::startup_completed() {
-  const bool news = turn(jobs::kStartupPolicyCompleted, "True", "InOrderStartupPolicyCompleted",
-                         "in order startup policy has completed", kNormalEvent);
+  const bool news = turn(jobs::kStartupPolicyCompleted, "True", EventReason::kInOrderStartupPolicyCompleted,
+                         "in order startup policy has completed");
   if (news) turn_off(kStartupPolicyInProgress);
 }
 

@@ -30,7 +30,7 @@
 namespace muster::reconcilers {
 
 // An event about a JobSet.
-ObjectEvent event_about(const JobSet& jobset, std::string_view type, std::string_view reason, std::string note);
+ObjectEvent event_about(const JobSet& jobset, EventReason reason, std::string note);
 
 // The number of the present run, as its Jobs say it: status.executionAttempts, and one more from the moment when the
 // JobSet is resumed until the status says so. Without a number the restarts count, which are known already.
@@ -76,21 +76,19 @@ class StatusDraft {
   void write_into(Plan& plan, const jobs::StartupGates& gates) const;
 
  private:
-  // As upstream: reason and message stay while the status does, and a condition becomes False only if it was True.
-  // Whether it changed.
-  bool turn(std::string_view type, std::string_view status, const std::string& reason, const std::string& message,
-            std::string_view event_type);
+  // As upstream: reason and message stay while the status does, and a condition becomes False only if it was True. The
+  // event has the same reason. Whether it changed.
+  bool turn(std::string_view type, std::string_view status, EventReason reason, const std::string& message);
   // Without news, and for the reason that made it true.
   void turn_off(std::string_view type);
   // Nothing while the status stays, and nothing that is False and was not there. Whether it changed.
   bool set(Condition condition);
   // The same, and reason and message change also while the status stays, which keeps its time.
   bool update(Condition condition);
-  // The condition RestartingJobSet, with its event.
-  void report_restart(std::string_view status, const std::string& reason, const std::string& message,
-                      std::string_view event_type);
+  // The condition RestartingJobSet, with its event. `rule`: the end of the reason, of an open row.
+  void report_restart(std::string_view status, EventReason reason, const std::string& rule, const std::string& message);
   // No restart is in progress, for this reason; nothing if the JobSet has never restarted.
-  void end_restart(const std::string& reason, const std::string& message);
+  void end_restart(EventReason reason, const std::string& message);
   void end(std::string_view state);
   bool is_worth_a_write(const Plan& plan, const jobs::StartupGates& gates) const;
 

@@ -9,8 +9,8 @@ namespace muster::reconcilers {
 
 using nlohmann::json;
 
-ObjectEvent event_about(const QueuedPod& pod, std::string_view type, std::string_view reason, std::string note) {
-  return event_about(kQueuedPods, pod.meta, type, reason, std::move(note));
+ObjectEvent event_about(const QueuedPod& pod, EventReason reason, std::string note) {
+  return event_about(kQueuedPods, pod.meta, reason, std::move(note));
 }
 
 void remove_pod(const QueuedPod& pod, ObjectEvent event, std::optional<state::Maker> maker, Plan& plan) {
@@ -37,12 +37,12 @@ void remove_excess(const PodContext& context, const std::vector<QueuedPodPtr>& e
     // A pod that has started is stopped at once: the next one has a gate.
     std::optional<state::Maker> maker;
     if (pod->gated()) maker = maker_in(context.group, "excess pods");
-    remove_pod(*pod, event_about(*pod, kNormalEvent, "ExcessPodDeleted", "Excess pod deleted"), std::move(maker), plan);
+    remove_pod(*pod, event_about(*pod, EventReason::kExcessPodDeleted, "Excess pod deleted"), std::move(maker), plan);
   }
   // A set tells it itself.
   if (waiting == 0 || context.is_of_set()) return;
   plan.events.push_back(context.job.event(
-      kWarningEvent, "ExcessPodsWait",
+      EventReason::kExcessPodsWait,
       "The pod group " + context.group.group + " has " + std::to_string(waiting) +
           " more pods than its total count, and they wait, because their controller would create them again; make the "
           "annotation " +

@@ -21,7 +21,7 @@ struct PodContext {
   bool is_of_set() const { return jobs::is_of_serving_set(*group.pods.front()); }
 };
 
-ObjectEvent event_about(const QueuedPod& pod, std::string_view type, std::string_view reason, std::string note);
+ObjectEvent event_about(const QueuedPod& pod, EventReason reason, std::string note);
 
 // Deletes this very pod. `maker`: of pods that their controller can make again.
 void remove_pod(const QueuedPod& pod, ObjectEvent event, std::optional<state::Maker> maker, Plan& plan);

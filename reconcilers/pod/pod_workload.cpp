@@ -169,7 +169,7 @@ void own(const std::vector<QueuedPodPtr>& pods, const Workload& workload, Plan& 
   if (owners.size() == before) return;
   const size_t added = owners.size() - before;
   Write write = patch_workload(workload, Verb::kPatch, {{"metadata", {{"ownerReferences", std::move(owners)}}}});
-  write.events = {event_about(kWorkloads, workload.meta, kNormalEvent, "OwnerReferencesAdded",
+  write.events = {event_about(kWorkloads, workload.meta, EventReason::kOwnerReferencesAdded,
                               "Added " + std::to_string(added) + " owner reference(s)")};
   plan.writes.push_back(std::move(write));
 }
@@ -202,7 +202,7 @@ Step follow_group(const PodContext& context, const Workload* made, Plan& plan) {
 Step tell_conflict(const PodContext& context, const Workload* workload, Plan& plan) {
   if (workload->of_pod_group()) return Step::kContinue;
   plan.wake_at(context.job.now.wall + kNameConflictInterval);
-  plan.events.push_back(context.job.event(kWarningEvent, "WorkloadNameConflict",
+  plan.events.push_back(context.job.event(EventReason::kWorkloadNameConflict,
                                           "A Workload named \"" + context.group.group +
                                               "\" already exists but is not a pod group workload; this pod group "
                                               "cannot be admitted"));

@@ -65,7 +65,7 @@ void create(const PodContext& context, std::string name, json body, Plan& plan) 
   const ObjectKey key{&kWorkloads, context.group.meta.ns, std::move(name)};
   if (context.job.state.find<Workload>(key.ns, key.name) != nullptr) {
     plan.wake_at(context.job.now.wall + kNameConflictInterval);
-    plan.events.push_back(context.job.event(kWarningEvent, "WorkloadNameConflict",
+    plan.events.push_back(context.job.event(EventReason::kWorkloadNameConflict,
                                             "Workload " + path_of(key.ns, key.name) +
                                                 " exists and does not belong to this pod; delete it, and this pod gets "
                                                 "one of that name"));
@@ -85,7 +85,7 @@ std::optional<WorkloadPriority> priority_or_wait(const PodContext& context, Plan
 }
 
 void say(const PodContext& context, const jobs::GroupError& error, Plan& plan) {
-  plan.events.push_back(context.job.event(kWarningEvent, "ErrWorkloadCompose", error.message));
+  plan.events.push_back(context.job.event(EventReason::kErrWorkloadCompose, error.message));
 }
 
 void make_for_members(const PodContext& context, Plan& plan) {
@@ -132,7 +132,7 @@ void remake_workload(const PodContext& context, const Workload& workload, Plan& 
   json spec = remake_spec(context.job, *priority);
   drop_metadata(spec["podSets"]);
   Write write = patch_workload(workload, Verb::kPatch, {{"spec", std::move(spec)}});
-  write.events = {context.job.event(kNormalEvent, "UpdatedWorkload",
+  write.events = {context.job.event(EventReason::kUpdatedWorkload,
                                     "Updated not matching Workload for suspended job: " + path_of(workload.meta))};
   plan.writes.push_back(std::move(write));
 }

@@ -64,7 +64,7 @@ void fail_to_start(const PodContext& context, const Workload& workload, const Qu
   const bool some_run = std::any_of(pods.begin(), pods.end(),
                                     [](const QueuedPodPtr& other) { return !other->gated() && !other->terminated(); });
   if (some_run) {
-    plan.events.push_back(event_about(pod, kWarningEvent, kFailedToStartReason, why));
+    plan.events.push_back(event_about(pod, EventReason::kFailedToStart, why));
     return;
   }
   plan.writes.push_back(
@@ -84,7 +84,7 @@ Step stop_pods(const PodContext& context, WhichPods which, const std::string& re
     if (pod->meta.deleting || (which == WhichPods::kRunning && !runs(*pod))) continue;
     step = Step::kDone;
     if (pod->stopping)
-      remove_pod(*pod, event_about(*pod, kNormalEvent, "Stopped", message), std::nullopt, plan);
+      remove_pod(*pod, event_about(*pod, EventReason::kStopped, message), std::nullopt, plan);
     else
       mark(context, *pod, reason, message, plan);
   }
@@ -105,7 +105,7 @@ void start_pods(const PodContext& context, const Workload& workload, Plan& plan)
     const PodSet* pod_set = workload.find(role);
     if (const std::string more = pod_set == nullptr ? "" : exceeds(context, *pod, *pod_set); !more.empty()) {
       plan.events.push_back(
-          event_about(*pod, kWarningEvent, kFailedToStartReason,
+          event_about(*pod, EventReason::kFailedToStart,
                       "The pod asks for more than the pod set " + std::string(role) + " of its Workload: " + more +
                           "; delete the pod, and create it as the others of its role are, or without the annotation " +
                           std::string(kRoleHashAnnotation)));
@@ -114,7 +114,7 @@ void start_pods(const PodContext& context, const Workload& workload, Plan& plan)
     Write write{.verb = Verb::kPatch,
                 .target = key_of(kQueuedPods, pod->meta),
                 .body = with_version(pod->meta, std::move(*patch)),
-                .events = {event_about(*pod, kNormalEvent, "Started", "Admitted by clusterQueue " + queue)}};
+                .events = {event_about(*pod, EventReason::kStarted, "Admitted by clusterQueue " + queue)}};
     write.decisions.push_back(
         {"job started",
          {{"job", pod->meta.ns + "/Pod/" + pod->meta.name}, {"message", "Admitted by clusterQueue " + queue}}});

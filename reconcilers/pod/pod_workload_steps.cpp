@@ -90,7 +90,7 @@ Step record_ends(const PodContext& context, const Workload& workload, int32_t, P
 Step let_go_finished(const PodContext& context, const Workload& workload, int32_t, Plan& plan) {
   if (!workload.finished()) return Step::kContinue;
   drop_in_use_finalizer(kWorkloads, workload.meta, plan,
-                        {context.job.event(kNormalEvent, "FinishedWorkload",
+                        {context.job.event(EventReason::kFinishedWorkload,
                                            "Workload '" + path_of(workload.meta) + "' is declared finished")});
   drop_kueue_finalizers(context.group.pods, plan);
   return Step::kDone;
@@ -129,7 +129,7 @@ Step keep_gates(const PodContext& context, const Workload& workload, int32_t, Pl
   const auto gates = gates_left(context.rules(), context.group.meta, workload);
   if (context.is_of_set() || !gates) return Step::kContinue;
   Write write = patch_workload(workload, Verb::kPatch, {{"metadata", {{"annotations", annotations_with(*gates)}}}});
-  write.events = {context.job.event(kNormalEvent, "UpdatedWorkload", note_of(*gates))};
+  write.events = {context.job.event(EventReason::kUpdatedWorkload, note_of(*gates))};
   plan.writes.push_back(std::move(write));
   return Step::kDone;
 }
@@ -140,7 +140,7 @@ Step keep_priority(const PodContext& context, const Workload& workload, int32_t,
   if (!priority) return Step::kDone;
   Write write = patch_workload(workload, Verb::kPatch, {{"spec", to_json(*priority)}});
   write.events = {
-      context.job.event(kNormalEvent, "UpdatedWorkload", "Updated workload priority class: " + path_of(workload.meta))};
+      context.job.event(EventReason::kUpdatedWorkload, "Updated workload priority class: " + path_of(workload.meta))};
   plan.writes.push_back(std::move(write));
   return Step::kDone;
 }

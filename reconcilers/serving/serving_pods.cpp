@@ -65,7 +65,7 @@ void keep_pod(const ServingContext& context, const QueuedPod& pod, Plan& plan) {
   if (!is_of_this_set(context, pod) || pod.meta.deleting || pod.terminated()) return;
   if (jobs::is_stateful_set(context.set) && pod.gated() && jobs::is_outdated(context.wanted, pod)) {
     remove_pod(pod,
-               event_about(pod, kNormalEvent, "OutdatedPodDeleted",
+               event_about(pod, EventReason::kOutdatedPodDeleted,
                            "The pod waits, and an update of its StatefulSet replaces it"),
                state::Maker{context.set.meta.uid, "pods before " + context.wanted.update_revision}, plan);
     return;

@@ -127,7 +127,7 @@ void adopt(const ServingContext& context, int32_t group, const Workload& workloa
                                  {{"labels", labels_for(context)},
                                   {"annotations", std::move(annotations)},
                                   {"ownerReferences", std::move(owners)}}}});
-  write.events = {context.job.event(kNormalEvent, "UpdatedWorkload",
+  write.events = {context.job.event(EventReason::kUpdatedWorkload,
                                     "Adopted the Workload of an older Kueue: " + path_of(workload.meta))};
   plan.writes.push_back(std::move(write));
 }

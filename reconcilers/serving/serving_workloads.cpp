@@ -75,8 +75,8 @@ class Alignment {
   }
 
  private:
-  void tell(std::string note) {
-    events_.push_back(context_.job.event(kNormalEvent, "UpdatedWorkload", std::move(note)));
+  void record_update(std::string note) {
+    events_.push_back(context_.job.event(EventReason::kUpdatedWorkload, std::move(note)));
   }
 
   // Its pods own it too.
@@ -91,7 +91,7 @@ class Alignment {
     const std::string gates = gates_of(context_);
     if (workload_.has_quota_reserved() || workload_.meta.annotation(kAdmissionGatedByAnnotation) == gates) return;
     patch_["metadata"]["annotations"] = annotations_with(gates);
-    tell(note_of(gates));
+    record_update(note_of(gates));
   }
 
   void align_priority(Plan& plan) {
@@ -99,7 +99,7 @@ class Alignment {
     const auto priority = priority_or_event(context_.job, plan);
     if (!priority) return plan.wake_at(context_.job.now.wall + kPriorityInterval);
     patch_["spec"] = to_json(*priority);
-    tell("Updated workload priority class: " + path_of(workload_.meta));
+    record_update("Updated workload priority class: " + path_of(workload_.meta));
   }
 
   // Its queue and its pod sets, as long as no quota depends on them.
@@ -110,7 +110,7 @@ class Alignment {
     const auto priority = priority_or_event(context_.job, plan);
     if (!priority) return plan.wake_at(context_.job.now.wall + kPriorityInterval);
     patch_["spec"]["podSets"] = spec_of(context_, *priority)["podSets"];
-    tell("Updated not matching Workload for suspended job: " + path_of(workload_.meta));
+    record_update("Updated not matching Workload for suspended job: " + path_of(workload_.meta));
   }
 
   const ServingContext& context_;
@@ -161,7 +161,7 @@ void keep_reservation(const ServingContext& context, const Workload& workload, P
   }
   if (!in_use.empty()) {
     if (fits || leaves || context.wanted.groups == 0) return;
-    plan.events.push_back(context.job.event(kWarningEvent, "ReplicasChanged",
+    plan.events.push_back(context.job.event(EventReason::kReplicasChanged,
                                             "Workload " + path_of(workload.meta) +
                                                 " has quota for other pods than there are replicas now; scale to zero, "
                                                 "wait until its pods are deleted, and scale up again"));
@@ -191,10 +191,10 @@ Step leave_old_queue(const ServingContext& context, const Workload& workload, Pl
     return Step::kContinue;
   const auto pods = context.job.state.share_by(state::kPodsByGroup, {workload.meta.ns, workload.meta.name});
   if (std::any_of(pods.begin(), pods.end(), [](const QueuedPodPtr& pod) { return pod->ready; })) {
-    plan.events.push_back(
-        context.job.event(kWarningEvent, std::string(kQueueChangedReason),
-                          "Workload " + path_of(workload.meta) + " keeps its quota of queue " + workload.queue_name +
-                              ", because a pod is ready; scale to zero to move it to queue " + queue));
+    plan.events.push_back(context.job.event(
+        EventReason::kQueueChanged, "Workload " + path_of(workload.meta) + " keeps its quota of queue " +
+                                        workload.queue_name +
+                                        ", because a pod is ready; scale to zero to move it to queue " + queue));
     return Step::kContinue;
   }
   WorkloadDraft draft(workload, context.job);
@@ -216,16 +216,16 @@ void keep(const ServingContext& context, const Workload& workload, Plan& plan) {
 }
 
 void tell_too_many(const ServingContext& context, Plan& plan) {
-  plan.events.push_back(context.job.event(kWarningEvent, "TooManyGroups",
-                                          "It has " + std::to_string(context.wanted.groups) +
-                                              " groups, and the first " + std::to_string(kMostGroups) +
-                                              " are queued; the pods of the others wait. Make several sets"));
+  plan.events.push_back(context.job.event(
+      EventReason::kTooManyGroups, "It has " + std::to_string(context.wanted.groups) + " groups, and the first " +
+                                       std::to_string(kMostGroups) +
+                                       " are queued; the pods of the others wait. Make several sets"));
 }
 
 void tell_taken(const ServingContext& context, const std::string& name, Plan& plan) {
   plan.wake_at(context.job.now.wall + kNameConflictInterval);
   plan.events.push_back(context.job.event(
-      kWarningEvent, "WorkloadNameConflict",
+      EventReason::kWorkloadNameConflict,
       "Workload " + path_of(context.set.meta.ns, name) + " exists and does not belong to this set; delete it"));
 }
 

@@ -63,11 +63,11 @@ void admit(const scheduler::Admitted& admitted, const ReconcileContext& context,
   draft.sync_admitted();
   if (context.queues().wait_for_pods_ready || (cluster_queue != nullptr && cluster_queue->fallback)) await_pods(draft);
   draft.attach("resourceRequests", nullptr);  // status.admission says it now
-  draft.tell(kNormalEvent, std::string(kQuotaReservedReason),
-             "Quota reserved in ClusterQueue " + queue + ", wait time since queued was " + waited(draft));
+  draft.record_event(EventReason::kQuotaReserved,
+                     "Quota reserved in ClusterQueue " + queue + ", wait time since queued was " + waited(draft));
   if (!draft.is_true(kAdmittedCondition)) return;
-  draft.tell(kNormalEvent, std::string(kAdmittedReason),
-             "Admitted by ClusterQueue " + queue + ", wait time since reservation was 0s");
+  draft.record_event(EventReason::kAdmitted,
+                     "Admitted by ClusterQueue " + queue + ", wait time since reservation was 0s");
 }
 
 // Kueue's text. Readers of the preemptor's namespace need not be able to list the victim's, which stays unnamed then,
@@ -85,7 +85,7 @@ ObjectEvent preemption_for(const scheduler::Preempted& preempted) {
     const std::string value = std::to_string(workload.priority);
     return value + " (base: " + value + ", boost: 0)";
   };
-  return event_about(*preempted.preemptor, kNormalEvent, "PreemptedWorkload",
+  return event_about(*preempted.preemptor, EventReason::kPreemptedWorkload,
                      "Preempted " + victim_text(preempted) + " in ClusterQueue " + preempted.cluster_queue +
                          "; preemptor effective priority: " + priority(*preempted.preemptor) +
                          "; preemptee effective priority: " + priority(victim));
@@ -94,8 +94,8 @@ ObjectEvent preemption_for(const scheduler::Preempted& preempted) {
 void evict(const scheduler::Preempted& preempted, WorkloadDraft& draft) {
   draft.evict(kPreemptedReason, "", preempted.message);
   draft.set(kPreemptedCondition, true, scheduler::to_text(preempted.reason), preempted.message);
-  draft.tell(kNormalEvent, std::string(kPreemptedReason), preempted.message);
-  draft.tell(preemption_for(preempted));
+  draft.record_event(EventReason::kPreempted, preempted.message);
+  draft.record_event(preemption_for(preempted));
 }
 
 // The requests for which quota was needed: after defaults, limits and the configured transformations, for all
@@ -129,7 +129,10 @@ void refuse(const state::Inadmissible& refused, const ReconcileContext& context,
   const bool news = known == nullptr || known->reason != refused.reason;
   say_refused(refused, context.queues(), draft);
   draft.attach("resourceRequests", requested(draft.workload(), context));
-  if (news && refused.evaluated) draft.tell(kWarningEvent, refused.reason, refused.message);
+  if (!news || !refused.evaluated) return;
+  // A test asks for the row of each reason of the scheduler.
+  if (const auto reason = find_event_reason(kWarningEvent, refused.reason))
+    draft.record_event(*reason, refused.message);
 }
 
 Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {

@@ -28,8 +28,8 @@ void obey_execution_time(WorkloadDraft& draft, Plan& plan) {
   if (draft.is_true(kDeactivationTargetCondition)) return;
   draft.target_deactivation(kMaximumExecutionTimeExceededReason, "exceeding the maximum execution time");
   draft.status.accumulated_past_execution_seconds = 0;
-  draft.tell(kWarningEvent, std::string(kMaximumExecutionTimeExceededReason),
-             "The maximum execution time (" + std::to_string(*allowed) + "s) exceeded");
+  draft.record_event(EventReason::kMaximumExecutionTimeExceeded,
+                     "The maximum execution time (" + std::to_string(*allowed) + "s) exceeded");
 }
 
 }  // namespace muster::reconcilers

@@ -175,14 +175,14 @@ void Fallback::exhaust(const Failing& failing) {
   mark(failing.flavors, failing.trigger);
   std::string failed = "the failure of all flavors: " + all_that_failed();
   if (strategy_.failure_policy == FallbackFailurePolicy::kDeactivateWorkload) {
-    draft_.tell(kWarningEvent, std::string(kFlavorsExhaustedReason), "The workload is deactivated due to " + failed);
+    draft_.record_event(EventReason::kFlavorsExhausted, "The workload is deactivated due to " + failed);
     return draft_.target_deactivation(kFlavorsExhaustedReason, failed);
   }
   const int32_t ended = history().fallback->round;
   const Timestamp next = backoff_end(ended, requeuing_of(settings_), draft_.workload().meta.uid, draft_.time());
   const std::string message = "Round " + std::to_string(ended) + " has ended with " + failed + "; round " +
                               std::to_string(ended + int64_t{1}) + " begins at " + format_rfc3339(next);
-  draft_.tell(kWarningEvent, std::string(kFlavorsExhaustedReason), message);
+  draft_.record_event(EventReason::kFlavorsExhausted, message);
   if (draft_.status.admission) draft_.evict(kFlavorFallbackReason, to_text(failing.trigger), message);
   begin_round();
   RequeueState state = draft_.status.requeue_state.value_or(RequeueState());
@@ -275,9 +275,9 @@ void Fallback::begin_round_when_waited(Plan& plan) {
   const auto next = next_round_at(draft_.status, &queue_, draft_.time());
   if (!next) return;
   if (draft_.time() < *next) return plan.wake_at(*next);
-  draft_.tell(kNormalEvent, "FlavorsRetried",
-              "No flavor that has not failed had room for " + format_duration(*strategy_.longest_timeout()) +
-                  ": all flavors are tried again");
+  draft_.record_event(EventReason::kFlavorsRetried, "No flavor that has not failed had room for " +
+                                                        format_duration(*strategy_.longest_timeout()) +
+                                                        ": all flavors are tried again");
   begin_round();
 }
 

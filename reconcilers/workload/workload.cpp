@@ -85,8 +85,8 @@ void tell_admitted(WorkloadDraft& draft) {
   const Timestamp reserved = draft.find(kQuotaReservedCondition)->last_transition;
   const int64_t waited = to_timestamp(draft.time()).seconds - reserved.seconds;
   const std::string queue = draft.status.admission ? draft.status.admission->cluster_queue : "";
-  draft.tell(kNormalEvent, std::string(kAdmittedReason),
-             "Admitted by ClusterQueue " + queue + ", wait time since reservation was " + std::to_string(waited) + "s");
+  draft.record_event(EventReason::kAdmitted, "Admitted by ClusterQueue " + queue +
+                                                 ", wait time since reservation was " + std::to_string(waited) + "s");
 }
 
 // One pass over one Workload.

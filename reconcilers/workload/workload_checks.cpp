@@ -80,7 +80,7 @@ std::string describe_rejected_checks(const WorkloadStatus& status) {
 Step obey_checks(WorkloadDraft& draft) {
   if (draft.is_true(kEvictedCondition)) return Step::kContinue;
   if (std::string rejected = describe_rejected_checks(draft.status); !rejected.empty()) {
-    draft.tell(kWarningEvent, "AdmissionCheckRejected", "Deactivated due to " + rejected);
+    draft.record_event(EventReason::kAdmissionCheckRejected, "Deactivated due to " + rejected);
     draft.target_deactivation(kAdmissionCheckReason, rejected);
     return Step::kDone;
   }

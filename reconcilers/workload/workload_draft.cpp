@@ -46,19 +46,13 @@ void add_event_of_waiting(const Workload& workload, const WorkloadStatus& status
   const bool private_text = waits->reason == kWaitingForPodsReadyReason || names_preemptor(waits->message);
   std::string note = "Waits (" + waits->reason.text() + ")";
   if (!private_text && !waits->message.empty()) note += ": " + waits->message.text();
-  events.push_back({.regarding = {.api_version = job->api_version,
-                                  .kind = job->kind,
-                                  .ns = workload.meta.ns,
-                                  .name = job->name,
-                                  .uid = job->uid},
-                    .reason = "Pending",
-                    .note = std::move(note)});
+  events.push_back(event_about(*job, workload.meta.ns, EventReason::kWaits, std::move(note)));
 }
 
 }  // namespace
 
-ObjectEvent event_about(const Workload& workload, std::string_view type, std::string_view reason, std::string note) {
-  return event_about_version(kWorkloads, workload.meta, type, reason, std::move(note));
+ObjectEvent event_about(const Workload& workload, EventReason reason, std::string note) {
+  return event_about_version(kWorkloads, workload.meta, reason, std::move(note));
 }
 
 WorkloadDraft::WorkloadDraft(const Workload& workload, const ReconcileContext& context)
@@ -88,7 +82,10 @@ void WorkloadDraft::evict(std::string_view reason, std::string_view cause, const
   reset_checks();
   count_eviction_of(reason, cause);
   // For a Workload without quota the eviction is not worth an event.
-  if (status.admission) tell(kNormalEvent, "EvictedDueTo" + full_reason, message);
+  if (!status.admission) return;
+  ObjectEvent event = event_about(workload_, EventReason::kEvictedDueTo, message);
+  event.reason += full_reason;
+  record_event(std::move(event));
 }
 
 void WorkloadDraft::reset_checks() {
@@ -138,8 +135,8 @@ void WorkloadDraft::sync_admitted() {
     set(kAdmittedCondition, false, kUnsatisfiedChecksReason, "The workload has not all checks ready");
 }
 
-void WorkloadDraft::tell(std::string_view type, std::string reason, std::string note) {
-  events_.push_back(event_about(workload_, type, std::move(reason), std::move(note)));
+void WorkloadDraft::record_event(EventReason reason, std::string note) {
+  record_event(event_about(workload_, reason, std::move(note)));
 }
 
 void WorkloadDraft::write_into(Plan& plan) const {

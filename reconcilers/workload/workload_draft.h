@@ -46,9 +46,9 @@ class WorkloadDraft {
   // Admitted is: quota is reserved and every check is ready.
   void sync_admitted();
   // Recorded with the write.
-  void tell(std::string_view type, std::string reason, std::string note);
+  void record_event(EventReason reason, std::string note);
   // The same about another object.
-  void tell(ObjectEvent event) { events_.push_back(std::move(event)); }
+  void record_event(ObjectEvent event) { events_.push_back(std::move(event)); }
 
   // A field of the status that rides on the write, if there is one; muster reads it nowhere. null removes it.
   void attach(std::string_view field, nlohmann::json value) { attached_[std::string(field)] = std::move(value); }
@@ -75,6 +75,6 @@ class WorkloadDraft {
   nlohmann::json attached_ = nlohmann::json::object();
 };
 
-ObjectEvent event_about(const Workload& workload, std::string_view type, std::string_view reason, std::string note);
+ObjectEvent event_about(const Workload& workload, EventReason reason, std::string note);
 
 }  // namespace muster::reconcilers

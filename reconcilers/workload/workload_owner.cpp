@@ -50,12 +50,12 @@ void delete_when_over(const Workload& workload, const QueueSettings& settings, N
     return;
   drop_in_use_finalizer(kWorkloads, workload.meta, plan);
   if (!plan.writes.empty()) return;
-  plan.writes.push_back({.verb = Verb::kDelete,
-                         .target = key_of(kWorkloads, workload.meta),
-                         .body = with_version(workload.meta, {}),
-                         .uid = workload.meta.uid,
-                         .events = {event_about(workload, kNormalEvent, "Deleted",
-                                                "Deleted finished workload due to elapsed retention")}});
+  plan.writes.push_back(
+      {.verb = Verb::kDelete,
+       .target = key_of(kWorkloads, workload.meta),
+       .body = with_version(workload.meta, {}),
+       .uid = workload.meta.uid,
+       .events = {event_about(workload, EventReason::kDeleted, "Deleted finished workload due to elapsed retention")}});
 }
 
 // The job is gone, and its pods can still be there: they end, or they were orphaned.
@@ -108,7 +108,7 @@ Step reconcile_retention(const Workload& workload, const ReconcileContext& conte
   if (kind == nullptr ||
       await_retention(evicted->last_transition, *settings.retain_deactivated, context.now, plan) == Step::kDone)
     return Step::kContinue;
-  ObjectEvent event = event_about(*owner, workload.meta.ns, kNormalEvent, "Deleted",
+  ObjectEvent event = event_about(*owner, workload.meta.ns, EventReason::kDeleted,
                                   "Deleted job: deactivation retention period expired");
   // If a user has activated it in the meantime, it can have started.
   const TypedObject* job = context.state.find(kind->type, workload.meta.ns, owner->name);

@@ -115,13 +115,13 @@ void set_blocked_condition(WorkloadDraft& draft, const state::QueuesOf& queues, 
     draft.set(kQuotaReservedCondition, false, kPendingEvaluationReason,
               was_gated ? "AdmissionGatedBy cleared, waiting for quota reservation" : kIsPending);
     if (was_gated)
-      draft.tell(kNormalEvent, "AdmissionGateCleared", "Admission gate cleared, workload is now admissible");
+      draft.record_event(EventReason::kAdmissionGateCleared, "Admission gate cleared, workload is now admissible");
     return;
   }
   if (blocker.reason == kAdmissionGatedReason && !was_gated) {
-    draft.tell(kNormalEvent, std::string(kAdmissionGatedReason),
-               "Workload admission is gated by: " +
-                   std::string(draft.workload().meta.annotation(kAdmissionGatedByAnnotation)));
+    draft.record_event(EventReason::kAdmissionGated,
+                       "Workload admission is gated by: " +
+                           std::string(draft.workload().meta.annotation(kAdmissionGatedByAnnotation)));
   }
   draft.set(kQuotaReservedCondition, false, blocker.reason, blocker.message);
 }

@@ -4,6 +4,7 @@
 #include <exception>
 #include <variant>
 
+#include "api/texts/event_reasons.h"
 #include "reconcilers/workload/flavor_clock.h"
 #include "reconcilers/workload/flavor_fallback.h"
 #include "reconcilers/workload/late_pods_note.h"
@@ -224,10 +225,7 @@ void LatePodReader::read(const Name& name, TimePoint end, const std::stop_token&
     news = std::exchange(found->second.told, reason->token) != reason->token;
   }
   if (!news || job->job.name.empty()) return;
-  callbacks_.tell({.regarding = job->job,
-                   .type = std::string(kWarningEvent),
-                   .reason = "PodsNotReady",
-                   .note = sentence_of(*reason)});
+  callbacks_.record_event(event_about(job->job, EventReason::kPodsNotReady, sentence_of(*reason)));
 }
 
 void LatePodReader::run(const std::stop_token& stop) {
@@ -255,7 +253,7 @@ std::optional<PodReason> see_late_pods(kube::KubeApi& api, const explain::LateJo
 
 std::unique_ptr<LatePodReader> make_late_pod_reader(const std::optional<WaitForPodsReady>& settings, kube::KubeApi& api,
                                                     std::function<EngineLoop*()> loop,
-                                                    std::function<void(ObjectEvent)> tell, const Clock& clock) {
+                                                    std::function<void(ObjectEvent)> record_event, const Clock& clock) {
   const auto find = [settings, loop = std::move(loop)](const ObjectKey& key, TimePoint end) {
     std::optional<explain::LateJob> job;
     EngineLoop* deciding = loop();
@@ -272,8 +270,8 @@ std::unique_ptr<LatePodReader> make_late_pod_reader(const std::optional<WaitForP
   const auto see = [&api, &clock](const explain::LateJob& job, Duration time, std::stop_token stop) {
     return see_late_pods(api, job, time, clock, std::move(stop));
   };
-  return std::make_unique<LatePodReader>(settings, clock,
-                                         LatePodReader::Callbacks{.find = find, .see = see, .tell = std::move(tell)});
+  return std::make_unique<LatePodReader>(
+      settings, clock, LatePodReader::Callbacks{.find = find, .see = see, .record_event = std::move(record_event)});
 }
 
 }  // namespace muster::runtime

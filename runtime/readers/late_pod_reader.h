@@ -42,7 +42,7 @@ class LatePodReader {
     std::function<std::optional<explain::LateJob>(const ObjectKey& workload, TimePoint end)> find;
     // nullopt: nothing is wrong, or it could not be read. It can wait for the API server, for less than `time`.
     std::function<std::optional<PodReason>(const explain::LateJob& job, Duration time, std::stop_token stop)> see;
-    std::function<void(ObjectEvent)> tell;
+    std::function<void(ObjectEvent)> record_event;
   };
   // `settings`: nullopt: there are the timeouts of flavors alone. `clock` must outlive it.
   LatePodReader(const std::optional<WaitForPodsReady>& settings, const Clock& clock, Callbacks callbacks);
@@ -113,6 +113,6 @@ std::optional<PodReason> see_late_pods(kube::KubeApi& api, const explain::LateJo
 // `loop` yields null before muster has begun to decide. All that it is given must outlive its thread.
 std::unique_ptr<LatePodReader> make_late_pod_reader(const std::optional<WaitForPodsReady>& settings, kube::KubeApi& api,
                                                     std::function<EngineLoop*()> loop,
-                                                    std::function<void(ObjectEvent)> tell, const Clock& clock);
+                                                    std::function<void(ObjectEvent)> record_event, const Clock& clock);
 
 }  // namespace muster::runtime

@@ -278,7 +278,7 @@ fault(excess-pods-of-a-set-are-deleted reconcilers/pod/pod_context.cpp
 ]]
   [[    if (pod->meta.deleting) continue;
     if (FAULT) {
-      remove_pod(*pod, event_about(*pod, kNormalEvent, "ExcessPodDeleted", "Excess pod deleted"), std::nullopt, plan);
+      remove_pod(*pod, event_about(*pod, EventReason::kExcessPodDeleted, "Excess pod deleted"), std::nullopt, plan);
       continue;
     }
 ]])

@@ -49,10 +49,11 @@ std::optional<MonotonicTime> never_leads() {
 
 TEST_CASE("engine loop: the view appears when every kind was listed and follows events") {
   std::atomic<int> synced = 0;
-  EngineLoop loop({}, 1, system_clock(),
-                  {.write = done, .leads_until = never_leads, .tell = nullptr, .bundles_seen = nullptr, .synced = [&] {
-                     ++synced;
-                   }});
+  EngineLoop loop(
+      {}, 1, system_clock(),
+      {.write = done, .leads_until = never_leads, .record_event = nullptr, .bundles_seen = nullptr, .synced = [&] {
+         ++synced;
+       }});
   CHECK(loop.view() == nullptr);
   CHECK(synced == 0);
   for (const WatchedKind& kind : watched_kinds()) {
@@ -73,9 +74,12 @@ TEST_CASE("engine loop: commands reach the writer and the loop ends while idle")
       if (!std::exchange(told, true)) written.set_value(to_text(command.write.target));
       return done(command, not_after, std::move(stop));
     };
-    EngineLoop loop(
-        {}, 1, system_clock(),
-        {.write = write, .leads_until = never_leads, .tell = nullptr, .bundles_seen = nullptr, .synced = nullptr});
+    EngineLoop loop({}, 1, system_clock(),
+                    {.write = write,
+                     .leads_until = never_leads,
+                     .record_event = nullptr,
+                     .bundles_seen = nullptr,
+                     .synced = nullptr});
     for (const WatchedKind& kind : watched_kinds()) {
       loop.post(engine::KindListed{kind.type, {}});
     }
@@ -90,7 +94,7 @@ TEST_CASE("engine loop: commands reach the writer and the loop ends while idle")
 TEST_CASE("engine loop: a question is asked of the engine as it is and never before the first lists") {
   EngineLoop loop(
       {}, 1, system_clock(),
-      {.write = done, .leads_until = never_leads, .tell = nullptr, .bundles_seen = nullptr, .synced = nullptr});
+      {.write = done, .leads_until = never_leads, .record_event = nullptr, .bundles_seen = nullptr, .synced = nullptr});
   CHECK_FALSE(loop.ask([](const engine::Engine&) { FAIL_CHECK("it was asked"); }));
   for (const WatchedKind& kind : watched_kinds()) loop.post(engine::KindListed{kind.type, {}});
   loop.post(engine::ObjectChanged{
@@ -105,7 +109,7 @@ TEST_CASE("engine loop: a question is asked of the engine as it is and never bef
 TEST_CASE("engine loop: questions from many threads are all answered") {
   EngineLoop loop(
       {}, 1, system_clock(),
-      {.write = done, .leads_until = never_leads, .tell = nullptr, .bundles_seen = nullptr, .synced = nullptr});
+      {.write = done, .leads_until = never_leads, .record_event = nullptr, .bundles_seen = nullptr, .synced = nullptr});
   for (const WatchedKind& kind : watched_kinds()) loop.post(engine::KindListed{kind.type, {}});
   int answers = 0;  // of the engine's thread alone
   std::atomic<int> answered = 0;
@@ -127,7 +131,7 @@ TEST_CASE("engine loop: what happened is handed out to be counted and an attempt
   EngineLoop loop({}, 1, system_clock(),
                   {.write = done,
                    .leads_until = never_leads,
-                   .tell = nullptr,
+                   .record_event = nullptr,
                    .measure =
                        [&](const Measurement& measurement) {
                          const bool attempt = measurement.what == Measured::kAdmissionAttempt;
@@ -161,11 +165,12 @@ TEST_CASE("engine loop: what happened is handed out to be counted and an attempt
 
 TEST_CASE("engine loop: a watch waits while too much waits to be taken in") {
   std::atomic<bool> busy = false, may_go_on = false;
-  EngineLoop loop({}, 1, system_clock(),
-                  {.write = done, .leads_until = never_leads, .tell = nullptr, .bundles_seen = nullptr, .synced = [&] {
-                     busy = true;
-                     while (!may_go_on) std::this_thread::yield();
-                   }});
+  EngineLoop loop(
+      {}, 1, system_clock(),
+      {.write = done, .leads_until = never_leads, .record_event = nullptr, .bundles_seen = nullptr, .synced = [&] {
+         busy = true;
+         while (!may_go_on) std::this_thread::yield();
+       }});
   for (const WatchedKind& kind : watched_kinds()) loop.post(engine::KindListed{kind.type, {}});
   REQUIRE(eventually([&] { return busy.load(); }));
   std::atomic<size_t> posted = 0;
@@ -192,7 +197,7 @@ TEST_CASE("engine loop: which kinds are missing is told when that changes") {
   EngineLoop loop({}, 1, system_clock(),
                   {.write = done,
                    .leads_until = never_leads,
-                   .tell = nullptr,
+                   .record_event = nullptr,
                    .bundles_seen = nullptr,
                    .synced = nullptr,
                    .missing = [&](const std::vector<std::string>& kinds, bool synced) {
@@ -231,7 +236,7 @@ TEST_CASE("engine loop: webhook configurations that are missing are told of, and
   EngineLoop loop({}, 1, system_clock(),
                   {.write = done,
                    .leads_until = never_leads,
-                   .tell = nullptr,
+                   .record_event = nullptr,
                    .bundles_seen = nullptr,
                    .webhooks_missing =
                        [&](const std::vector<ObjectKey>& missing) {
@@ -251,7 +256,7 @@ TEST_CASE("engine loop: after its end nothing is called and nothing is answered"
   EngineLoop loop({}, 1, system_clock(),
                   {.write = done,
                    .leads_until = never_leads,
-                   .tell = nullptr,
+                   .record_event = nullptr,
                    .bundles_seen = [&](const auto&) { ++calls; },
                    .synced = [&] { ++calls; }});
   loop.stop();

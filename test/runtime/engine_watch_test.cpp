@@ -57,7 +57,7 @@ TEST_CASE("engine watch: a stuck engine is told of, and that it goes on") {
   engine::EngineSettings settings;
   settings.watch = &watch;
   EngineLoop loop(std::move(settings), 1, system_clock(),
-                  {.write = done, .leads_until = [] { return std::nullopt; }, .tell = nullptr});
+                  {.write = done, .leads_until = [] { return std::nullopt; }, .record_event = nullptr});
   for (const WatchedKind& kind : watched_kinds()) loop.post(engine::KindListed{.type = kind.type, .objects = {}});
   REQUIRE(eventually([&] { return loop.view() != nullptr; }));
 
@@ -92,7 +92,7 @@ TEST_CASE("engine loop: a question that breaks is not answered, and the loop goe
       {}, 1, system_clock(),
       {.write = done,
        .leads_until = [] { return std::nullopt; },
-       .tell = nullptr,
+       .record_event = nullptr,
        .broke = [&](const engine::Breakage& breakage) { broke += breakage.what == "no answer" ? 1 : 100; }});
   for (const WatchedKind& kind : watched_kinds()) loop.post(engine::KindListed{.type = kind.type, .objects = {}});
   REQUIRE(eventually([&] { return loop.view() != nullptr; }));

@@ -55,7 +55,7 @@ TEST_CASE("leadership: without elections Kueue ends it until it is away, and a s
          return {command.id, reconcilers::WriteOutcome::kDone};
        },
        .leads_until = [&] { return leadership.leads_until(); },
-       .tell = nullptr});
+       .record_event = nullptr});
   using Pause = Leadership::Pause;
   // Kueue is there from the beginning.
   leadership.pause(Pause::kKueue);

@@ -44,7 +44,7 @@ std::string text(const Verdict& verdict) {
                      : verdict.kind == Verdict::Kind::kRestart ? "restart: "
                                                                : "restart job: ";
   if (verdict.kind != Verdict::Kind::kFail) text += verdict.counts_towards_max ? "counted, " : "not counted, ";
-  text += verdict.reason;
+  text += to_text(verdict.reason);
   const size_t name = verdict.message.find("(first failed job: ");
   return text + (name == std::string::npos ? "" : ", " + verdict.message.substr(name + 19, 1));
 }

@@ -124,7 +124,7 @@ struct Asked {
                                .text = "0/4 nodes",
                                .pods = 1};
             },
-            .tell =
+            .record_event =
                 [this](const ObjectEvent& event) {
                   const std::lock_guard lock(mutex);
                   told.push_back(event.type + " " + event.reason + " " + event.regarding.name + ": " + event.note);
