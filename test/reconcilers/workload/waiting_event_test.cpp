@@ -1,6 +1,7 @@
 // Why a job waits, in an Event of the job itself.
 #include <doctest/doctest.h>
 
+#include "scheduler/outcome.h"
 #include "test/reconcilers/queues/queue_cluster.h"
 
 namespace waiting_event_test {
@@ -57,6 +58,18 @@ TEST_CASE("waiting event: a Workload without a job, and one that is inactive, sa
   inactive.put(kWorkloads, "wl", workload_of_job({{"active", false}}));
   inactive.settle();
   CHECK(told(inactive).empty());
+}
+
+// A reason without a row is no Event of the Workload (reconcilers/workload/admission.cpp).
+TEST_CASE("waiting event: each reason of the scheduler has a row in the table of Events") {
+  size_t reasons = 0;
+  for (int value = 0;; ++value, ++reasons) {
+    const std::string_view reason = scheduler::to_text(static_cast<scheduler::PendingReason>(value));
+    if (reason.empty()) break;
+    INFO(std::string(reason));
+    CHECK(find_event_reason(kWarningEvent, reason));
+  }
+  CHECK(reasons == static_cast<size_t>(scheduler::PendingReason::kPendingEvaluation) + 1);
 }
 
 }  // namespace waiting_event_test
