@@ -206,8 +206,8 @@ void for_each_terms(Order& order, Visit visit) {
 
 }  // namespace
 
-void ExplainReply::say(std::string_view token, std::string sentence) {
-  reason = token;
+void ExplainReply::say(ExplainReason why, std::string sentence, std::string_view ending) {
+  reason = std::string(to_text(why)).append(ending);
   headline = std::move(sentence);
 }
 

@@ -17,6 +17,7 @@
 
 #include "api/meta/resource_type.h"
 #include "api/meta/time.h"
+#include "api/texts/explain_reasons.h"
 #include "base/result.h"
 
 namespace muster {
@@ -164,7 +165,9 @@ struct ExplainReply {
 
   // "Job team-a/train".
   std::string subject() const { return kind + " " + ns + "/" + name; }
-  void say(std::string_view token, std::string sentence);
+  // `ending`: how the token of an open row goes on.
+  void say(ExplainReason why, std::string sentence, std::string_view ending = {});
+  bool says(ExplainReason why) const { return reason == to_text(why); }
   void add_fact(std::string_view fact, std::string value);
   void starts_when(std::string sentence);
   void can(ExplainedAction action);

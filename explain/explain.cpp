@@ -30,21 +30,23 @@ reconcilers::Step explain_not_managed(const ExplainContext& context, const jobs:
   const ObjectMeta& meta = job.meta();
   const jobs::JobKind& kind = job.kind();
   if (!rules.frameworks.contains(kind.framework)) {
-    reply.say("IntegrationDisabled", "muster does not queue " + reply.kind + "s here: integrations.frameworks lacks " +
-                                         std::string(kind.framework) + ".");
+    reply.say(ExplainReason::kIntegrationDisabled, "muster does not queue " + reply.kind +
+                                                       "s here: integrations.frameworks lacks " +
+                                                       std::string(kind.framework) + ".");
     add_remedies(Cause::kIntegrationOff, {{"framework", std::string(kind.framework)}}, reply);
     start_outside(job, reply);
     return reconcilers::Step::kDone;
   }
   if (!kind.is_managed_by(job.managed_by())) {
-    reply.say("ManagedByOther", "spec.managedBy gives it to " + std::string(job.managed_by()) + ", not to muster.");
+    reply.say(ExplainReason::kManagedByOther,
+              "spec.managedBy gives it to " + std::string(job.managed_by()) + ", not to muster.");
     start_outside(job, reply);
     return reconcilers::Step::kDone;
   }
   const TypedObject* ns = context.state.find(kNamespaces, "", meta.ns);
   const auto managed = jobs::in_managed_namespace(rules, meta.ns, ns == nullptr ? nullptr : &meta_of(*ns).labels);
   if (managed && !*managed) {
-    reply.say("NamespaceNotSelected",
+    reply.say(ExplainReason::kNamespaceNotSelected,
               "managedJobsNamespaceSelector of muster's configuration does not match namespace " + meta.ns + ".");
     add_remedies(Cause::kNamespaceNotSelected,
                  {{"patch", labels_patch(rules.managed_jobs_namespace_selector, meta_of(*ns).labels)}}, reply);
@@ -56,14 +58,15 @@ reconcilers::Step explain_not_managed(const ExplainContext& context, const jobs:
   if (ancestor && *ancestor) {
     const jobs::ManagedAncestor& whole = **ancestor;
     const std::string excess = reconcilers::excess_below(job_context, whole);
-    reply.say("OwnedByQueuedJob", "It is part of " + whole.kind + " " + whole.name + ", which is queued as a whole." +
-                                      (excess.empty() ? "" : " It may not run: " + excess + "."));
+    reply.say(ExplainReason::kOwnedByQueuedJob, "It is part of " + whole.kind + " " + whole.name +
+                                                    ", which is queued as a whole." +
+                                                    (excess.empty() ? "" : " It may not run: " + excess + "."));
     if (!whole.external)
       add_remedies(Cause::kPartOfQueued, {{"whole", in_small_letters(whole.kind) + "/" + whole.name}}, reply);
     return reconcilers::Step::kDone;
   }
   if (!job.queue_name().empty() || rules.manage_jobs_without_queue_name) return reconcilers::Step::kContinue;
-  reply.say("NoQueueName", "It is in no queue: it has no label " + std::string(kQueueNameLabel) + ".");
+  reply.say(ExplainReason::kNoQueueName, "It is in no queue: it has no label " + std::string(kQueueNameLabel) + ".");
   Words words = words_of(job.type(), meta.name);
   if (std::string only = only_local_queue(context, meta.ns); !only.empty()) words.emplace("meant", std::move(only));
   add_remedies(Cause::kNotInQueue, std::move(words), reply);
@@ -92,32 +95,35 @@ void explain_without_workload(const ExplainContext& context, const jobs::QueuedJ
   if (explain_unseen(context, kItsState, {&kWorkloads}, reply) == reconcilers::Step::kDone) return;
   if (!job.why_unreadable().empty() && explain_unseen_parts(context, job, reply) == reconcilers::Step::kDone) return;
   if (const auto prebuilt = jobs::prebuilt_workload_name_of(context.queues().rules, meta)) {
-    reply.say("PrebuiltWorkloadMissing", reply.subject() + " waits for Workload " + std::string(prebuilt->name) +
-                                             ", which it names and which does not exist.");
+    reply.say(ExplainReason::kPrebuiltWorkloadMissing, reply.subject() + " waits for Workload " +
+                                                           std::string(prebuilt->name) +
+                                                           ", which it names and which does not exist.");
     add_remedies(Cause::kPrebuiltMissing, {{"workload", std::string(prebuilt->name)}, {"field", prebuilt->field}},
                  reply);
   } else if (const std::string why = job.why_unreadable(); !why.empty()) {
-    reply.say("InvalidPodSets", reply.subject() + " cannot be queued: " + why + ".");
+    reply.say(ExplainReason::kInvalidPodSets, reply.subject() + " cannot be queued: " + why + ".");
     add_remedies(Cause::kInvalidPodSets, words_of(job.type(), meta.name), reply);
   } else if (const auto& owner = meta.controller; owner && !job.readable()) {
     const std::string whole = std::string(owner->kind) + " " + std::string(owner->name);
-    reply.say("OwnerNotQueued", reply.subject() + " does not run: it says that it is part of " + whole +
-                                    ", which does not exist or is in no queue.");
+    reply.say(ExplainReason::kOwnerNotQueued, reply.subject() + " does not run: it says that it is part of " + whole +
+                                                  ", which does not exist or is in no queue.");
     Words words = words_of(job.type(), meta.name);
     words.emplace("whole", whole);
     if (std::string only = only_local_queue(context, meta.ns); !only.empty()) words.emplace("meant", std::move(only));
     add_remedies(Cause::kOwnerNotQueued, std::move(words), reply);
   } else if (job.active()) {
-    reply.say("Stopping", reply.subject() + " gets its Workload when its remaining pods are deleted.");
+    reply.say(ExplainReason::kStopping, reply.subject() + " gets its Workload when its remaining pods are deleted.");
   } else if (!reconcilers::priority_of(making)) {
     explain_priority(context, making, reply);
   } else if (context.state.find<Workload>(meta.ns, reconcilers::name_of_workload(making)) != nullptr) {
-    reply.say("WorkloadNameConflict", reply.subject() + " cannot be queued: Workload " +
-                                          reconcilers::name_of_workload(making) + " exists and has another owner.");
+    reply.say(ExplainReason::kWorkloadNameConflict, reply.subject() + " cannot be queued: Workload " +
+                                                        reconcilers::name_of_workload(making) +
+                                                        " exists and has another owner.");
     add_remedies(Cause::kWorkloadNameConflict, {{"workload", reconcilers::name_of_workload(making)}}, reply);
   } else {
     if (explain_rejection(context, key_of(job.type(), meta), reply) == reconcilers::Step::kDone) return;
-    reply.say("WorkloadNotCreated", reply.subject() + " has no Workload yet: muster creates it at once; ask again.");
+    reply.say(ExplainReason::kWorkloadNotCreated,
+              reply.subject() + " has no Workload yet: muster creates it at once; ask again.");
     add_remedies(Cause::kWorkloadNotCreated, {}, reply);
   }
 }
@@ -130,8 +136,9 @@ reconcilers::Step explain_prebuilt(const ExplainContext& context, const jobs::Qu
   const std::string name(prebuilt->name);
   const auto& controller = workload.meta.controller;
   if (controller && controller->uid != job.meta().uid) {
-    reply.say("PrebuiltWorkloadTaken", reply.subject() + " cannot run by Workload " + name + ", which belongs to " +
-                                           controller->kind + " " + controller->name + ".");
+    reply.say(ExplainReason::kPrebuiltWorkloadTaken, reply.subject() + " cannot run by Workload " + name +
+                                                         ", which belongs to " + controller->kind + " " +
+                                                         controller->name + ".");
     add_remedies(Cause::kPrebuiltTaken, {{"field", prebuilt->field}}, reply);
     return reconcilers::Step::kDone;
   }
@@ -139,7 +146,7 @@ reconcilers::Step explain_prebuilt(const ExplainContext& context, const jobs::Qu
   if (finished == nullptr || !finished->is_true() || finished->reason != kOutOfSyncReason)
     return reconcilers::Step::kContinue;
   const std::string difference = reconcilers::difference_of_prebuilt({context, job}, workload);
-  reply.say("PrebuiltWorkloadOutOfSync",
+  reply.say(ExplainReason::kPrebuiltWorkloadOutOfSync,
             reply.subject() + " cannot run by Workload " + name + ", which was made for another one.");
   if (!difference.empty()) reply.because.push_back("Of the Workload, " + difference + ".");
   add_remedies(Cause::kPrebuiltOutOfSync, {{"workload", name}}, reply);
@@ -152,7 +159,7 @@ reconcilers::Step explain_never_run(const ExplainContext& context, const ObjectK
   if (object == nullptr) return reconcilers::Step::kContinue;
   const std::vector<state::Unsupported> found = state::unsupported_in(*object, context.settings);
   if (found.empty()) return reconcilers::Step::kContinue;
-  reply.say("Unsupported", reply.subject() + " asks for what muster does not do.");
+  reply.say(ExplainReason::kUnsupported, reply.subject() + " asks for what muster does not do.");
   for (const state::Unsupported& one : found) reply.because.push_back(one.note);
   return reconcilers::Step::kDone;
 }
@@ -160,10 +167,10 @@ reconcilers::Step explain_never_run(const ExplainContext& context, const ObjectK
 void explain_job(const ExplainContext& context, const ObjectKey& key, const jobs::QueuedJob& job, ExplainReply& reply) {
   const Workload* workload = workload_of(context, job);
   if (job.meta().deleting) {
-    reply.say("BeingDeleted", reply.subject() + " is being deleted.");
+    reply.say(ExplainReason::kBeingDeleted, reply.subject() + " is being deleted.");
   } else if (const auto end = job.end()) {
-    reply.say("Finished", reply.subject() + (end->success ? " has succeeded" : " has failed") +
-                              (end->message.empty() ? "." : ": " + end->message));
+    reply.say(ExplainReason::kFinished, reply.subject() + (end->success ? " has succeeded" : " has failed") +
+                                            (end->message.empty() ? "." : ": " + end->message));
     if (workload != nullptr) reply.add_fact("Workload", workload->meta.name);
   } else if (explain_never_run(context, key, reply) == reconcilers::Step::kDone) {
     if (workload != nullptr) reply.add_fact("Workload", workload->meta.name);
@@ -204,17 +211,18 @@ std::string kubectl(const std::string& ns, const std::string& rest) {
 void say_not_found(const ExplainContext& context, const ObjectKey& key, ExplainReply& reply) {
   reply.found = false;
   if (context.state.find(kNamespaces, "", key.ns) == nullptr) {
-    reply.say("NotFound", "Namespace not found: " + key.ns + ".");
+    reply.say(ExplainReason::kNotFound, "Namespace not found: " + key.ns + ".");
     add_remedies(Cause::kNamespaceNotFound, {}, reply);
     return;
   }
-  reply.say("NotFound", "There is no " + reply.subject() + ".");
+  reply.say(ExplainReason::kNotFound, "There is no " + reply.subject() + ".");
   add_remedies(Cause::kNotFound, {{"kind", std::string(key.type->kind)}}, reply);
 }
 
 void say_not_queued(const jobs::JobKind& kind, ExplainReply& reply) {
-  reply.say("KindNotQueued", "muster does not queue " + reply.kind + "s here: integrations.frameworks lacks " +
-                                 std::string(kind.framework) + ". They run without quota.");
+  reply.say(ExplainReason::kKindNotQueued, "muster does not queue " + reply.kind +
+                                               "s here: integrations.frameworks lacks " + std::string(kind.framework) +
+                                               ". They run without quota.");
   add_remedies(Cause::kIntegrationOff, {{"framework", std::string(kind.framework)}}, reply);
 }
 
@@ -223,7 +231,8 @@ void explain_priority(const ExplainContext& known, const reconcilers::JobContext
   const ResourceType& type = name.empty() ? kPriorityClasses : kWorkloadPriorityClasses;
   if (explain_unseen(known, "whether its priority class exists", {&type}, reply) == reconcilers::Step::kDone) return;
   const std::string which = name.empty() ? "the PriorityClass that its pods name" : "WorkloadPriorityClass " + name;
-  reply.say("PriorityClassMissing", reply.subject() + " is not queued yet: " + which + " does not exist.");
+  reply.say(ExplainReason::kPriorityClassMissing,
+            reply.subject() + " is not queued yet: " + which + " does not exist.");
   if (name.empty()) return add_remedies(Cause::kPodPriorityClassMissing, {}, reply);
   Words words = words_of(context.job.type(), context.job.meta().name);
   words.emplace("class", name);

@@ -93,16 +93,18 @@ void explain_pod_without_workload(const ExplainContext& context, const QueuedPod
   if (!pod->terminated() && explain_unseen(context, kItsState, {&kWorkloads}, reply) == reconcilers::Step::kDone)
     return;
   if (pod->terminated()) {
-    reply.say("Finished", reply.subject() + (pod->succeeded() ? " has succeeded." : " has failed."));
+    reply.say(ExplainReason::kFinished, reply.subject() + (pod->succeeded() ? " has succeeded." : " has failed."));
   } else if (!pod->gated()) {
-    reply.say("Stopping", reply.subject() + " runs without an admitted Workload, and muster deletes it.");
+    reply.say(ExplainReason::kStopping, reply.subject() + " runs without an admitted Workload, and muster deletes it.");
   } else if (const auto prebuilt = jobs::prebuilt_workload_name_of(context.queues().rules, pod->meta);
              prebuilt && pods->group.empty()) {
-    reply.say("PrebuiltWorkloadMissing", reply.subject() + " waits for Workload " + std::string(prebuilt->name) +
-                                             ", which it names and which does not exist or is another's.");
+    reply.say(ExplainReason::kPrebuiltWorkloadMissing,
+              reply.subject() + " waits for Workload " + std::string(prebuilt->name) +
+                  ", which it names and which does not exist or is another's.");
     reply.change.push_back("Create that Workload, or remove " + prebuilt->field + ".");
   } else if (const auto members = jobs::members_of(*pods); !pods->group.empty() && !members) {
-    reply.say("PodGroupIncomplete", reply.subject() + " waits for the other pods of its group " + pods->group + ".");
+    reply.say(ExplainReason::kPodGroupIncomplete,
+              reply.subject() + " waits for the other pods of its group " + pods->group + ".");
     reply.because.push_back(members.error().message + ".");
     if (const auto total = jobs::total_count(*pods))
       reply.because.push_back("The group has " + std::to_string(pods->pods.size()) + " of " + std::to_string(*total) +
@@ -113,7 +115,8 @@ void explain_pod_without_workload(const ExplainContext& context, const QueuedPod
     explain_priority(context, making, reply);
   } else {
     if (explain_rejection(context, key_of(kQueuedPods, pod->meta), reply) == reconcilers::Step::kDone) return;
-    reply.say("WorkloadNotCreated", reply.subject() + " has no Workload yet: muster creates it at once; ask again.");
+    reply.say(ExplainReason::kWorkloadNotCreated,
+              reply.subject() + " has no Workload yet: muster creates it at once; ask again.");
     reply.change.push_back(
         "If this continues, the leader of muster does not work: look at its log and at the events of the pod.");
   }
@@ -125,7 +128,7 @@ void explain_pod_of_set(const QueuedPod& pod, ExplainReply& reply) {
   const ResourceType& type = leads ? kLeaderWorkerSets : kStatefulSets;
   std::string name(leads ? pod.meta.label(kLeaderWorkerSetName) : std::string_view());
   if (!leads && pod.meta.controller) name = pod.meta.controller->name;
-  reply.say("OwnedByQueuedJob",
+  reply.say(ExplainReason::kOwnedByQueuedJob,
             reply.subject() + " is part of " + std::string(type.kind) + " " + name + ", which is queued as a whole.");
   reply.because.push_back(pod.gated() ? "It has the scheduling gate " + std::string(kAdmissionGate) +
                                             ", which muster removes when its Workload is admitted."
@@ -192,12 +195,12 @@ reconcilers::Step explain_pods_of_workload(const ExplainContext& context, const 
   reply.add_fact("Pods", std::to_string(ready) + "/" + std::to_string(wanted) + " ready, " + std::to_string(gated) +
                              " with muster's gate, " + std::to_string(pods.size()) + " exist");
   if (gated > 0) {
-    reply.say("Starting", reply.subject() + " is admitted and about to be started.");
+    reply.say(ExplainReason::kStarting, reply.subject() + " is admitted and about to be started.");
     reply.change.push_back("Nothing to do: ask again in a moment.");
   } else if (ready >= wanted) {
-    reply.say("Running", reply.subject() + " is running: " + counts + ".");
+    reply.say(ExplainReason::kRunning, reply.subject() + " is running: " + counts + ".");
   } else {
-    reply.say("PodsNotReady", reply.subject() + " is admitted, and " + counts + ".");
+    reply.say(ExplainReason::kPodsNotReady, reply.subject() + " is admitted, and " + counts + ".");
     // A reader of the pod itself can see this there.
     const QueuedPodPtr asked =
         reply.kind == kPods.kind ? context.state.share<QueuedPod>(reply.ns, reply.name) : QueuedPodPtr();
@@ -213,14 +216,15 @@ void explain_pod(const ExplainContext& context, const ObjectKey& key, ExplainRep
   const QueuedPodPtr pod = context.state.share<QueuedPod>(key.ns, key.name);
   if (pod == nullptr || !jobs::is_managed(*pod)) {
     reply.found = false;
-    reply.say("NotFound", "muster knows no " + reply.subject() + ": it does not exist, or it is in no queue.");
+    reply.say(ExplainReason::kNotFound,
+              "muster knows no " + reply.subject() + ": it does not exist, or it is in no queue.");
     reply.change.push_back(kubectl(key.ns, "get pod " + key.name) + " shows whether it exists.");
     return;
   }
   if (jobs::is_of_serving_set(*pod)) return explain_pod_of_set(*pod, reply);
   const Workload* workload = workload_of_pod(context, *pod);
   if (pod->meta.deleting) {
-    reply.say("BeingDeleted", reply.subject() + " is being deleted.");
+    reply.say(ExplainReason::kBeingDeleted, reply.subject() + " is being deleted.");
     if (workload != nullptr) reply.add_fact("Workload", workload->meta.name);
     return;
   }
@@ -238,21 +242,22 @@ void explain_set(const ExplainContext& context, const ObjectKey& key, ExplainRep
   const DescribedJob& set = **found;
   const std::map<int32_t, const Workload*> groups = workloads_of(context, set);
   if (set.meta.deleting) {
-    reply.say("BeingDeleted", reply.subject() + " is being deleted.");
+    reply.say(ExplainReason::kBeingDeleted, reply.subject() + " is being deleted.");
   } else if (!groups.empty()) {
     explain_groups(context, groups, reply);
   } else if (set.meta.label(kQueueNameLabel).empty() && !context.queues().rules.manage_jobs_without_queue_name) {
-    reply.say("NoQueueName",
+    reply.say(ExplainReason::kNoQueueName,
               reply.subject() + " is in no queue: it has no label " + std::string(kQueueNameLabel) + ".");
     reply.change.push_back("Its pods run without quota. To queue it, create it with that label.");
   } else if (jobs::serving_set_of(set).groups == 0) {
-    reply.say("NoReplicas", reply.subject() + " has no replicas, and so no Workload.");
+    reply.say(ExplainReason::kNoReplicas, reply.subject() + " has no replicas, and so no Workload.");
     reply.change.push_back(
         kubectl(key.ns, "scale " + in_small_letters(key.type->kind) + " " + key.name + " --replicas=1") +
         " starts one.");
   } else if (explain_unseen(context, kItsState, {&kWorkloads}, reply) == reconcilers::Step::kContinue &&
              explain_rejection(context, key_of(*key.type, set.meta), reply) == reconcilers::Step::kContinue) {
-    reply.say("WorkloadNotCreated", reply.subject() + " has no Workload yet: muster creates it at once; ask again.");
+    reply.say(ExplainReason::kWorkloadNotCreated,
+              reply.subject() + " has no Workload yet: muster creates it at once; ask again.");
     reply.change.push_back(
         "If this continues, the leader of muster does not work: look at its log and at the events of the object.");
   }
@@ -260,7 +265,7 @@ void explain_set(const ExplainContext& context, const ObjectKey& key, ExplainRep
 
 void explain_unwatched(const ObjectKey& key, ExplainReply& reply) {
   reply.found = false;
-  reply.say("KindNotWatched",
+  reply.say(ExplainReason::kKindNotWatched,
             "muster does not watch objects of kind " + reply.kind + ": what they make is queued, if it names a queue.");
   reply.change.push_back("kubectl muster explain " + in_small_letters(key.type->kind) + "/" + key.name + " -n " +
                          key.ns + " reads the object with your rights and names what it has made.");

@@ -74,8 +74,9 @@ reconcilers::Step explain_gang(const ExplainContext& context, const jobs::Queued
   const state::Gang* gang = context.state.gangs().find(meta);
   const reconcilers::GroupProgress progress = reconcilers::assess(*owner, gang, ledger);
   if (!progress.waits() || progress.complete()) return reconcilers::Step::kContinue;
-  reply.say("StartBarrier", reply.subject() + " waits at its start barrier: " + std::to_string(progress.started) +
-                                " of " + std::to_string(progress.expected) + " pods have started.");
+  reply.say(ExplainReason::kStartBarrier, reply.subject() +
+                                              " waits at its start barrier: " + std::to_string(progress.started) +
+                                              " of " + std::to_string(progress.expected) + " pods have started.");
   if (const std::string missing = reconcilers::missing_pods(*owner, gang, ledger, context.state); !missing.empty())
     reply.because.push_back("Missing: " + missing + ".");
   const auto deadline = reconcilers::deadline_of(*owner, progress, ledger, context.now.wall);
@@ -111,7 +112,7 @@ reconcilers::Step explain_missing_jobs(const ExplainContext& context, const jobs
   for (const Job* each : context.state.by(state::kJobsByJobSet, {meta.ns, meta.name})) {
     if (each->meta.controller && each->meta.controller->uid == meta.uid) return reconcilers::Step::kContinue;
   }
-  reply.say("JobsMissing", reply.subject() + " does not run: it has no Jobs.");
+  reply.say(ExplainReason::kJobsMissing, reply.subject() + " does not run: it has no Jobs.");
   reply.change.push_back(kubectl(meta.ns, "describe jobset " + meta.name) +
                          " shows its events: JobCreationFailed says what the API server refuses, and Unsupported that "
                          "muster does not run it, as in kube-system.");
@@ -120,8 +121,8 @@ reconcilers::Step explain_missing_jobs(const ExplainContext& context, const jobs
 
 void explain_not_ready(const ExplainContext& context, const jobs::QueuedJob& job, const Workload* workload,
                        const PodCounts& pods, ExplainReply& reply) {
-  reply.say("PodsNotReady", reply.subject() + " is admitted, and " + std::to_string(pods.ready) + " of its " +
-                                std::to_string(pods.wanted) + " pods are ready.");
+  reply.say(ExplainReason::kPodsNotReady, reply.subject() + " is admitted, and " + std::to_string(pods.ready) +
+                                              " of its " + std::to_string(pods.wanted) + " pods are ready.");
   if (workload == nullptr) reply.headline = reply.subject() + " runs; " + pods.text() + ".";
   const Condition* ready =
       workload == nullptr ? nullptr : find_condition(workload->status.conditions, kPodsReadyCondition);
@@ -144,9 +145,9 @@ reconcilers::Step explain_rejection(const ExplainContext& context, const ObjectK
   if (rejection == nullptr) return reconcilers::Step::kContinue;
   const ObjectKey& target = rejection->target;
   if (context.state.find(*target.type, target.ns, target.name) != nullptr) return reconcilers::Step::kContinue;
-  reply.say("CreationRefused", reply.subject() + " needs " + std::string(target.type->kind) + " " + target.name +
-                                   ", which cannot be created: " + rejection->why +
-                                   (rejection->why.ends_with('.') ? "" : "."));
+  reply.say(ExplainReason::kCreationRefused, reply.subject() + " needs " + std::string(target.type->kind) + " " +
+                                                 target.name + ", which cannot be created: " + rejection->why +
+                                                 (rejection->why.ends_with('.') ? "" : "."));
   reply.change.push_back("Correct what the API server names; muster tries again by itself.");
   return reconcilers::Step::kDone;
 }
@@ -157,7 +158,7 @@ void explain_pods(const ExplainContext& context, const jobs::QueuedJob& job, con
   const bool sees_pods = job.type() != kJobSets || !context.hides(kJobs);
   if (sees_pods) reply.add_fact("Pods", pods.text());
   if (job.suspended()) {
-    reply.say("Starting", reply.subject() + " is admitted and about to be started.");
+    reply.say(ExplainReason::kStarting, reply.subject() + " is admitted and about to be started.");
     reply.change.push_back("Nothing to do: ask again in a moment.");
     return;
   }
@@ -167,14 +168,13 @@ void explain_pods(const ExplainContext& context, const jobs::QueuedJob& job, con
       explain_missing_jobs(context, job, pods, reply) == reconcilers::Step::kDone)
     return;
   if (job.pods_ready())
-    reply.say("Running", reply.subject() + " is running: " + pods.text() + ".");
+    reply.say(ExplainReason::kRunning, reply.subject() + " is running: " + pods.text() + ".");
   else
     explain_not_ready(context, job, workload, pods, reply);
   tell_gates(context, job, reply);
 }
 
 void explain_unqueued(const ExplainContext& context, const jobs::QueuedJob& job, ExplainReply& reply) {
-  const std::string why = reply.reason;
   const std::string sentence = reply.headline;
   const std::vector<ExplainedAction> actions = reply.actions;
   reply.forget_changes();
@@ -183,7 +183,7 @@ void explain_unqueued(const ExplainContext& context, const jobs::QueuedJob& job,
     reply.because.push_back(sentence);
     return;
   }
-  reply.say(why, reply.subject() + " is suspended, and muster will not start it.");
+  reply.headline = reply.subject() + " is suspended, and muster will not start it.";
   reply.because.push_back(sentence);
   for (const ExplainedAction& action : actions) reply.can(action);
 }

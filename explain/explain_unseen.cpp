@@ -53,8 +53,9 @@ Step explain_unseen(const ExplainContext& context, std::string_view what, const 
       names.emplace("workloads of other namespaces");
   }
   if (names.empty()) return Step::kContinue;
-  reply.say("Unknown", reply.subject() + ": " + std::string(what) + " is not known, because you cannot list " +
-                           join({names.begin(), names.end()}, ", ") + ".");
+  reply.say(ExplainReason::kUnknown, reply.subject() + ": " + std::string(what) +
+                                         " is not known, because you cannot list " +
+                                         join({names.begin(), names.end()}, ", ") + ".");
   return Step::kDone;
 }
 

@@ -28,14 +28,14 @@ reconcilers::Step explain_local_queue(const ExplainContext& context, const Workl
   const std::string& name = workload.queue_name;
   const std::string& ns = workload.meta.ns;
   if (name.empty()) {
-    reply.say("NoQueueName", reply.subject() + " names no LocalQueue.");
+    reply.say(ExplainReason::kNoQueueName, reply.subject() + " names no LocalQueue.");
     Words words = words_of_job(context, workload);
     if (std::string only = only_local_queue(context, ns); !only.empty()) words.emplace("meant", std::move(only));
     add_remedies(Cause::kWorkloadInNoQueue, std::move(words), reply);
     return reconcilers::Step::kDone;
   }
   if (queues.local == nullptr) {
-    reply.say("LocalQueueMissing",
+    reply.say(ExplainReason::kLocalQueueMissing,
               reply.subject() + " waits for LocalQueue " + name + ", which does not exist in " + ns + ".");
     Words words = words_of_job(context, workload);
     words.emplace("queue", name);
@@ -45,7 +45,7 @@ reconcilers::Step explain_local_queue(const ExplainContext& context, const Workl
     return reconcilers::Step::kDone;
   }
   if (queues.local->stop_policy == StopPolicy::kNone) return reconcilers::Step::kContinue;
-  reply.say("LocalQueueStopped", reply.subject() + " waits because LocalQueue " + name + " is stopped.");
+  reply.say(ExplainReason::kLocalQueueStopped, reply.subject() + " waits because LocalQueue " + name + " is stopped.");
   add_remedies(Cause::kLocalQueueStopped, {{"queue", name}}, reply);
   return reconcilers::Step::kDone;
 }
@@ -68,14 +68,15 @@ reconcilers::Step explain_cluster_queue(const ExplainContext& context, const Wor
                                         const state::QueuesOf& queues, ExplainReply& reply) {
   const std::string& name = queues.cluster_name;
   if (queues.cluster == nullptr) {
-    reply.say("ClusterQueueMissing", reply.subject() + " waits for ClusterQueue " + name + ", which does not exist.");
+    reply.say(ExplainReason::kClusterQueueMissing,
+              reply.subject() + " waits for ClusterQueue " + name + ", which does not exist.");
     reply.because.push_back("LocalQueue " + workload.queue_name + " names it.");
     add_remedies(Cause::kClusterQueueMissing, {{"cq", name}}, reply);
     return reconcilers::Step::kDone;
   }
   if (const auto inactive = scheduler::why_inactive(context.decisions.scheduler().state(), name)) {
     const bool stopped = inactive->reason == kStoppedReason;
-    reply.say(stopped ? "ClusterQueueStopped" : "ClusterQueueInactive",
+    reply.say(stopped ? ExplainReason::kClusterQueueStopped : ExplainReason::kClusterQueueInactive,
               reply.subject() + " waits because ClusterQueue " + name +
                   (stopped ? " is stopped." : " cannot admit anything (" + inactive->reason + ")."));
     // Of a stopped one the message can name what is only unseen.
@@ -90,8 +91,9 @@ reconcilers::Step explain_cluster_queue(const ExplainContext& context, const Wor
   const TypedObject* ns = context.state.find(kNamespaces, "", workload.meta.ns);
   if (ns == nullptr || queues.cluster->namespace_selector.matches(meta_of(*ns).labels))
     return reconcilers::Step::kContinue;
-  reply.say("NamespaceNotAdmitted", reply.subject() + " waits because ClusterQueue " + name +
-                                        " does not admit workloads of namespace " + workload.meta.ns + ".");
+  reply.say(ExplainReason::kNamespaceNotAdmitted, reply.subject() + " waits because ClusterQueue " + name +
+                                                      " does not admit workloads of namespace " + workload.meta.ns +
+                                                      ".");
   reply.because.push_back("Its spec.namespaceSelector does not match the labels of the namespace.");
   add_remedies(Cause::kNamespaceNotAdmitted,
                {{"cq", name}, {"patch", labels_patch(queues.cluster->namespace_selector, meta_of(*ns).labels)}}, reply);
@@ -101,7 +103,7 @@ reconcilers::Step explain_cluster_queue(const ExplainContext& context, const Wor
 reconcilers::Step explain_gate(const ExplainContext& context, const Workload& workload, ExplainReply& reply) {
   const std::string gates(workload.meta.annotation(kAdmissionGatedByAnnotation));
   if (gates.empty()) return reconcilers::Step::kContinue;
-  reply.say(kAdmissionGatedReason, reply.subject() + " waits for its admission gates: " + gates + ".");
+  reply.say(ExplainReason::kAdmissionGated, reply.subject() + " waits for its admission gates: " + gates + ".");
   add_remedies(Cause::kAdmissionGated, words_of_job(context, workload), reply);
   return reconcilers::Step::kDone;
 }
@@ -160,7 +162,7 @@ void add_rows(const ExplainContext& context, std::vector<scheduler::FlavorRow> r
                           .requested = text(row.resource, row.requested),
                           .verdict = row.verdict};
     // What is invalid gets no quota, whatever is free.
-    if (reply.reason == kMisconfiguredReason && row.fits()) shown.verdict.clear();
+    if (reply.says(ExplainReason::kMisconfigured) && row.fits()) shown.verdict.clear();
     if (context.unseen.other_workloads && row.could_fit()) shown.verdict.clear();
     if (!row.flavor.empty()) {
       if (!context.unseen.other_workloads) shown.free = text(row.resource, row.free);
@@ -197,7 +199,7 @@ std::string reason_without_decision(const Workload& workload, const scheduler::S
 
 void say_no_flavor(const ExplainContext& context, const Workload& workload, const scheduler::SchedulerView& waits,
                    ExplainReply& reply) {
-  reply.say(kNoMatchingFlavorReason,
+  reply.say(ExplainReason::kNoMatchingFlavor,
             reply.subject() + " cannot run on any flavor of ClusterQueue " + waits.cluster_queue + ".");
   for (const scheduler::FlavorRow& row : waits.flavors) {
     if (row.suitable) continue;
@@ -215,13 +217,14 @@ void say_waiting_for_quota(const ExplainContext& context, const Workload& worklo
   const scheduler::FlavorRow* row = worst(waits.flavors, &scheduler::FlavorRow::fits);
   if (row != nullptr && !row->suitable) return say_no_flavor(context, workload, waits, reply);
   if (row == nullptr) {
-    reply.say(kWaitingForQuotaReason, reply.subject() + " waits for its turn in " + queue + ".");
+    reply.say(ExplainReason::kWaitingForQuota, reply.subject() + " waits for its turn in " + queue + ".");
     reply.because.push_back(waits.position > 0 ? "Quota is free, but other workloads are ahead of it."
                                                : "Quota is free: it is evaluated again at once.");
   } else {
-    reply.say(kWaitingForQuotaReason, reply.subject() + " waits for quota in " + queue + ": asks for " +
-                                          text(row->resource, row->requested) + " of " + row->resource + ", " +
-                                          text(row->resource, row->free) + " are free in flavor " + row->flavor + ".");
+    reply.say(ExplainReason::kWaitingForQuota, reply.subject() + " waits for quota in " + queue + ": asks for " +
+                                                   text(row->resource, row->requested) + " of " + row->resource + ", " +
+                                                   text(row->resource, row->free) + " are free in flavor " +
+                                                   row->flavor + ".");
   }
   // Without a decision here, the written reason was that of the last evaluation. No other message: those can name the
   // Workloads of others.
@@ -245,13 +248,13 @@ void say_never_fits(const ExplainContext& context, const Workload& workload, con
   const std::string queue = "ClusterQueue " + waits.cluster_queue;
   if (row != nullptr && !row->suitable) return say_no_flavor(context, workload, waits, reply);
   if (row == nullptr) {
-    reply.say(kExceedsMaxQuotaReason, reply.subject() + " requested more than " + queue + " can ever use.");
+    reply.say(ExplainReason::kExceedsMaxQuota, reply.subject() + " requested more than " + queue + " can ever use.");
     reply.because.push_back("That was the result of its last evaluation; by the numbers below it fits now.");
     return;
   }
-  reply.say(kExceedsMaxQuotaReason, reply.subject() + " cannot be admitted: it requests " +
-                                        text(row->resource, row->requested) + " of " + row->resource + ", but " +
-                                        queue + " can use at most " + text(row->resource, row->most) + ".");
+  reply.say(ExplainReason::kExceedsMaxQuota,
+            reply.subject() + " cannot be admitted: it requests " + text(row->resource, row->requested) + " of " +
+                row->resource + ", but " + queue + " can use at most " + text(row->resource, row->most) + ".");
   Words words = words_of_job(context, workload);
   words.emplace("cq", waits.cluster_queue);
   words.emplace("resource", row->resource);
@@ -262,7 +265,7 @@ void say_never_fits(const ExplainContext& context, const Workload& workload, con
 void say_waiting_for_victims(const ExplainContext& context, const Workload& workload,
                              const scheduler::SchedulerView& waits, ExplainReply& reply) {
   ExplainedOthers victims = victims_of(context, workload);
-  reply.say(kWaitingForPreemptedWorkloadsReason,
+  reply.say(ExplainReason::kWaitingForPreemptedWorkloads,
             victims.count > 0
                 ? reply.subject() + " waits for " + std::to_string(victims.count) + " preempted Workload(s) to stop."
                 : reply.subject() + " waits for preempted Workloads to stop.");
@@ -273,7 +276,7 @@ void say_waiting_for_victims(const ExplainContext& context, const Workload& work
 
 // A follower makes no decisions; the status that the leader has written contains the time.
 void say_waiting_for_protected(const Workload& workload, const scheduler::SchedulerView& waits, ExplainReply& reply) {
-  reply.say(kWaitingForProtectedWorkloadsReason,
+  reply.say(ExplainReason::kWaitingForProtectedWorkloads,
             reply.subject() + " waits because the Workloads that it could preempt in ClusterQueue " +
                 waits.cluster_queue + " or its cohort have started recently and are protected.");
   const Condition* written = find_condition(workload.status.conditions, kQuotaReservedCondition);
@@ -287,7 +290,7 @@ void say_waiting_for_protected(const Workload& workload, const scheduler::Schedu
 // blockAdmission: no Workload is admitted while an admitted Workload is not ready.
 void say_admission_blocked(const ExplainContext& context, ExplainedOthers blocker, ExplainReply& reply) {
   reply.say(
-      kWaitingForPodsReadyReason,
+      ExplainReason::kWaitingForPodsReady,
       reply.subject() + " waits because nothing is admitted while the pods of an admitted Workload are not ready.");
   reply.because.push_back("waitForPodsReady.blockAdmission is on.");
   add_remedies(
@@ -300,7 +303,8 @@ void say_admission_blocked(const ExplainContext& context, ExplainedOthers blocke
 
 void say_misconfigured(const ExplainContext& context, const Workload& workload, const scheduler::SchedulerView& waits,
                        ExplainReply& reply) {
-  reply.say(kMisconfiguredReason, reply.subject() + " is invalid and cannot be admitted, regardless of quota.");
+  reply.say(ExplainReason::kMisconfigured,
+            reply.subject() + " is invalid and cannot be admitted, regardless of quota.");
   reply.because.push_back(waits.message);
   if (waits.message == kClaimsDevices) return add_remedies(Cause::kDevices, {}, reply);
   explain_limits(context, workload, reply);
@@ -309,7 +313,7 @@ void say_misconfigured(const ExplainContext& context, const Workload& workload, 
 
 void say_not_looked_at(const ExplainContext& context, const scheduler::SchedulerView& waits, ExplainReply& reply) {
   reply.say(
-      kPendingEvaluationReason,
+      ExplainReason::kPendingEvaluation,
       reply.subject() + " has not been evaluated yet: " +
           (waits.position == 0 ? "it is the first" : std::to_string(waits.position) + " workloads are ahead of it") +
           " in ClusterQueue " + waits.cluster_queue + ".");
@@ -344,9 +348,10 @@ void say_turn(const ExplainContext& context, const Workload& workload, const sch
 constexpr Duration kLongWrite = std::chrono::seconds(5);
 
 void say_unwritten(Duration since, const std::string& cluster_queue, ExplainReply& reply) {
-  reply.say("AdmissionNotWritten", reply.subject() + " got its turn in ClusterQueue " + cluster_queue + " " +
-                                       format_duration(std::chrono::floor<std::chrono::seconds>(since)) +
-                                       " ago, and the API server has not accepted its admission yet.");
+  reply.say(ExplainReason::kAdmissionNotWritten, reply.subject() + " got its turn in ClusterQueue " + cluster_queue +
+                                                     " " +
+                                                     format_duration(std::chrono::floor<std::chrono::seconds>(since)) +
+                                                     " ago, and the API server has not accepted its admission yet.");
   add_remedies(Cause::kAdmissionUnwritten, {}, reply);
 }
 
@@ -364,7 +369,8 @@ void explain_waiting(const ExplainContext& context, const Workload& workload, Ex
   if (unwritten && *unwritten >= kLongWrite) return say_unwritten(*unwritten, queues.cluster_name, reply);
   const auto waits = scheduler::explain_pending(driver.scheduler().state(), workload.meta.ns, workload.meta.name);
   if (unwritten || !waits) {
-    reply.say("BeingAdmitted", reply.subject() + " has just got its turn in ClusterQueue " + queues.cluster_name + ".");
+    reply.say(ExplainReason::kBeingAdmitted,
+              reply.subject() + " has just got its turn in ClusterQueue " + queues.cluster_name + ".");
     add_remedies(Cause::kBeingAdmitted, {}, reply);
     return;
   }

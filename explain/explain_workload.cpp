@@ -89,18 +89,21 @@ void add_tries(const ExplainContext& context, const Workload& workload, ExplainR
 
 void explain_inactive(const Workload& workload, ExplainReply& reply) {
   const Condition* evicted = find(workload, kEvictedCondition);
-  const std::string reason = evicted == nullptr ? "" : evicted->reason;
-  const auto cause = deactivation_cause(reason);
+  const auto cause = evicted == nullptr ? std::nullopt : deactivation_cause(evicted->reason);
+  const auto say = [&](const std::string& why) {
+    reply.say(ExplainReason::kDeactivatedDueTo, reply.subject() + " was deactivated: " + why + ".", cause.value_or(""));
+  };
   if (cause == kRequeuingLimitExceededReason) {
-    reply.say(reason, reply.subject() + " was deactivated: its pods did not become ready in time in any attempt.");
+    say("its pods did not become ready in time in any attempt");
   } else if (cause == kMaximumExecutionTimeExceededReason) {
-    reply.say(reason, reply.subject() + " was deactivated: it has used its maximum execution time.");
+    say("it has used its maximum execution time");
   } else if (cause == kFlavorsExhaustedReason) {
-    reply.say(reason, reply.subject() + " was deactivated: all flavors have failed for it.");
+    say("all flavors have failed for it");
   } else if (cause) {
-    reply.say(reason, reply.subject() + " was deactivated: " + evicted->message + ".");
+    say(evicted->message);
   } else {
-    reply.say(kDeactivatedReason, reply.subject() + " was deactivated by hand: spec.active of its Workload is false.");
+    reply.say(ExplainReason::kDeactivated,
+              reply.subject() + " was deactivated by hand: spec.active of its Workload is false.");
   }
   if (evicted != nullptr && !evicted->message.empty() && !names_preemptor(evicted->message))
     reply.because.push_back(evicted->message + ".");
@@ -113,7 +116,8 @@ void explain_inactive(const Workload& workload, ExplainReply& reply) {
 void explain_stopping(const ExplainContext& context, const Workload& workload,
                       const std::optional<jobs::QueuedJob>& job, ExplainReply& reply) {
   const Condition& evicted = *find(workload, kEvictedCondition);
-  reply.say("Stopping", reply.subject() + " was evicted (" + evicted.reason + "), and its pods are still stopping.");
+  reply.say(ExplainReason::kStopping,
+            reply.subject() + " was evicted (" + evicted.reason + "), and its pods are still stopping.");
   reply.because.push_back(said(evicted) + ".");
   add_preemptor(context, evicted, reply);
   if (job && job->active()) reply.because.push_back("It is requeued when its last pod is deleted.");
@@ -125,10 +129,11 @@ void explain_backoff(const ExplainContext& context, const Workload& workload, Ex
   const Condition* evicted = find(workload, kEvictedCondition);
   const std::string begins = when(to_time_point(state.requeue_at), context.now);
   if (state.count.value_or(0) > 0) {
-    reply.say("Backoff", reply.subject() + " waits before its next attempt: attempt " +
-                             std::to_string(*state.count + 1) + " begins at " + begins + ".");
+    reply.say(ExplainReason::kBackoff, reply.subject() + " waits before its next attempt: attempt " +
+                                           std::to_string(*state.count + 1) + " begins at " + begins + ".");
   } else {
-    reply.say("Backoff", reply.subject() + " waits before its next attempt, which begins at " + begins + ".");
+    reply.say(ExplainReason::kBackoff,
+              reply.subject() + " waits before its next attempt, which begins at " + begins + ".");
   }
   if (evicted != nullptr) {
     reply.because.push_back("Evicted before: " + said(*evicted) + ".");
@@ -155,7 +160,7 @@ void explain_checks(const ExplainContext& context, const Workload& workload, Exp
     if (std::string sentence = sentence_of(context, workload, check); !sentence.empty())
       reply.because.push_back(std::move(sentence));
   }
-  reply.say(kUnsatisfiedChecksReason,
+  reply.say(ExplainReason::kUnsatisfiedAdmissionChecks,
             names.empty() ? reply.subject() + " has its quota and is about to be admitted."
                           : reply.subject() + " has its quota and waits for admission checks: " + names + ".");
   add_remedies(Cause::kChecksPending, {}, reply);
@@ -163,7 +168,7 @@ void explain_checks(const ExplainContext& context, const Workload& workload, Exp
 
 void explain_finished(const Workload& workload, ExplainReply& reply) {
   const Condition& finished = *find(workload, kFinishedCondition);
-  reply.say("Finished", reply.subject() + " has finished: " + said(finished) + ".");
+  reply.say(ExplainReason::kFinished, reply.subject() + " has finished: " + said(finished) + ".");
   if (finished.reason == kOutOfSyncReason || finished.reason == kFailedToStartReason)
     reply.change.push_back("Create the job again; a finished Workload does not run again.");
 }
@@ -172,7 +177,7 @@ void explain_admitted(const ExplainContext& context, const Workload& workload,
                       const std::optional<jobs::QueuedJob>& job, ExplainReply& reply) {
   const state::PendingDecision* decision = context.decisions.pending_decision_on(workload.meta.ns, workload.meta.name);
   if (decision != nullptr && std::holds_alternative<scheduler::Preempted>(*decision)) {
-    reply.say(kPreemptedReason, reply.subject() + " is being preempted: another Workload needs its quota.");
+    reply.say(ExplainReason::kPreempted, reply.subject() + " is being preempted: another Workload needs its quota.");
     add_remedies(Cause::kPreempted, {}, reply);
     const WorkloadPtr& preemptor = std::get<scheduler::Preempted>(*decision).preemptor;
     if (preemptor)
@@ -185,7 +190,7 @@ void explain_admitted(const ExplainContext& context, const Workload& workload,
   const jobs::JobKind* kind = owner ? jobs::find_owner_kind(*owner, context.queues().rules) : nullptr;
   if (kind != nullptr && explain_unseen(context, kStateOfPods, {&kind->type}, reply) == reconcilers::Step::kDone)
     return;
-  reply.say("Admitted", reply.subject() + " is admitted; its owner is not a job that muster runs.");
+  reply.say(ExplainReason::kAdmitted, reply.subject() + " is admitted; its owner is not a job that muster runs.");
 }
 
 // The dominant reason.
@@ -194,7 +199,8 @@ void explain_state(const ExplainContext& context, const Workload& workload, cons
   const auto& requeue = workload.status.requeue_state;
   if (workload.finished()) return explain_finished(workload, reply);
   if (workload.meta.deleting) {
-    reply.say("BeingDeleted", reply.subject() + " is being deleted: its Workload is deleted when its job has stopped.");
+    reply.say(ExplainReason::kBeingDeleted,
+              reply.subject() + " is being deleted: its Workload is deleted when its job has stopped.");
     return;
   }
   if (!workload.active) return explain_inactive(workload, reply);

@@ -136,8 +136,8 @@ std::optional<LateJob> late_job_of(const Workload& workload, const state::Cluste
 }
 
 bool leaves_pods_open(const ExplainReply& reply) {
-  static constexpr std::string_view kOpen[] = {"PodsNotReady", "Admitted", "JobsMissing"};
-  return std::find(std::begin(kOpen), std::end(kOpen), reply.reason) != std::end(kOpen);
+  return reply.says(ExplainReason::kPodsNotReady) || reply.says(ExplainReason::kAdmitted) ||
+         reply.says(ExplainReason::kJobsMissing);
 }
 
 void add_pod_reason(const PodReason& reason, ExplainReply& reply) {

@@ -14,7 +14,6 @@ struct Unseen {
   std::set<KindId> kinds{};
   bool other_workloads = false;  // Workloads of other namespaces
 };
-inline constexpr std::string_view kUnknownReason = "Unknown";
 // In an answer whose order is left out for this.
 inline constexpr std::string_view kPlaceUnknown =
     "Its place in the queue is not known: you cannot list all that decides it.";

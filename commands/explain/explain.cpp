@@ -45,7 +45,7 @@ std::string text_of(const ExplainReply& answer, ExplainFormat format) {
 int watch(MusterReader& reader, const ExplainOptions& options, const std::vector<ObjectKey>& targets, ExplainReply last,
           std::ostream& out, std::ostream& err) {
   std::string failed;
-  while (last.found && last.reason != "Finished") {
+  while (last.found && !last.says(ExplainReason::kFinished)) {
     out.flush();
     kube::system_sleeper().sleep(kWatchInterval, {});
     auto answer = find_answer(reader, options, targets);

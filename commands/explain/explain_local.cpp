@@ -30,7 +30,7 @@ Result<ExplainReply> explain_locally(kube::KubeApi& api, const ObjectKey& key, c
   const explain::Unseen unseen{reading.missing(), reading.partial().contains(kWorkloads.id())};
   ExplainReply reply = explain::explain(
       key, {engine.state(), engine.decisions(), settings, clock.now(), engine.check_controllers()}, false, unseen);
-  if (reply.reason == explain::kUnknownReason) add_what_is_written(reply);
+  if (reply.says(ExplainReason::kUnknown)) add_what_is_written(reply);
   const bool has_place = std::find(reply.notes.begin(), reply.notes.end(), explain::kPlaceUnknown) == reply.notes.end();
   // Not the notes of a follower of muster.
   reply.notes = reading.notes();

@@ -87,12 +87,12 @@ void explain_maker(const jobs::NamedKind& kind, const json& object, const json& 
   const ResourceType& type = *kind_of_parts(kind);
   const std::string plural = &type == &kPods ? "pods" : "Jobs";
   if (makes_queued_parts(kind, object)) {
-    reply.say(&type == &kPods ? "QueuedAsPods" : "QueuedAsJobs",
+    reply.say(&type == &kPods ? ExplainReason::kQueuedAsPods : ExplainReason::kQueuedAsJobs,
               reply.subject() + (&type == &kPods ? " is queued pod by pod: each has a Workload."
                                                  : " is queued by its Jobs: each that it makes has a Workload."));
   } else {
-    reply.say("NoQueueName", reply.subject() + " is in no queue: the " + plural + " that it makes have no label " +
-                                 std::string(kQueueNameLabel) + ".");
+    reply.say(ExplainReason::kNoQueueName, reply.subject() + " is in no queue: the " + plural +
+                                               " that it makes have no label " + std::string(kQueueNameLabel) + ".");
     const std::string field = is_cron_job(kind)               ? "spec.jobTemplate.metadata.labels"
                               : kind.job == &jobs::deployment ? "metadata.labels of the Deployment"
                                                               : "spec.template.metadata.labels";
@@ -109,12 +109,12 @@ void explain_maker(const jobs::NamedKind& kind, const json& object, const json& 
 void explain_part(const json& object, ExplainReply& reply) {
   const auto owner = controller_of(object);
   if (!owner) {
-    reply.say("NotInQueue", reply.subject() + " is in no queue: muster has nothing to do with it.");
+    reply.say(ExplainReason::kNotInQueue, reply.subject() + " is in no queue: muster has nothing to do with it.");
     return;
   }
   const std::string whole = in_small_letters(owner->kind.text()) + "/" + owner->name;
-  reply.say(kPartOfAnother, reply.subject() + " is not queued by itself: it is part of " + owner->kind.text() + " " +
-                                reply.ns + "/" + owner->name + ".");
+  reply.say(ExplainReason::kPartOfAnother, reply.subject() + " is not queued by itself: it is part of " +
+                                               owner->kind.text() + " " + reply.ns + "/" + owner->name + ".");
   reply.change.push_back(jobs::find_named_kind(owner->kind.text())
                              ? "Ask about that one: kubectl muster explain " + whole + " -n " + reply.ns
                              : std::string("Ask about that one: what queues it decides when its parts run."));
@@ -148,7 +148,7 @@ ExplainReply explain_unqueued(const jobs::NamedKind& kind, const std::string& ns
   reply.name = name;
   if (!why_not.empty()) reply.notes.push_back("Not all could be read: " + why_not + ".");
   if (!object.is_object()) {
-    reply.say("Unknown", reply.subject() + " could not be read.");
+    reply.say(ExplainReason::kUnknown, reply.subject() + " could not be read.");
     return reply;
   }
   const bool makes_pods = kind_of_parts(kind) != nullptr;
@@ -156,7 +156,7 @@ ExplainReply explain_unqueued(const jobs::NamedKind& kind, const std::string& ns
   if (makes_pods && (kind.job != nullptr || is_cron_job(kind) || makes_queued_parts(kind, object))) {
     explain_maker(kind, object, parts, reply);
   } else if (makes_pods && !controller_of(object)) {
-    reply.say("KindNotQueued", unqueued_sentence(kind.type->kind));
+    reply.say(ExplainReason::kKindNotQueued, unqueued_sentence(kind.type->kind));
     name_parts(kPods, parts, reply);
   } else {
     explain_part(object, reply);
@@ -176,7 +176,7 @@ ExplainReply ask_about_unqueued(kube::KubeApi& api, const jobs::NamedKind& kind,
     reply.found = error.code != 404;
     if (!reply.found) {
       reply.notes.clear();
-      reply.say("NotFound", "There is no " + reply.subject() + ".");
+      reply.say(ExplainReason::kNotFound, "There is no " + reply.subject() + ".");
     }
     return reply;
   }

@@ -13,9 +13,6 @@
 
 namespace muster::commands {
 
-// The reason of an object with a controller, which is queued or not as a whole.
-inline constexpr std::string_view kPartOfAnother = "PartOfAnother";
-
 // Pure. `object` is null when it could not be read; `why_not` says why then. `parts`: the Jobs or pods that it has
 // made, an array.
 ExplainReply explain_unqueued(const jobs::NamedKind& kind, const std::string& ns, const std::string& name,

@@ -62,7 +62,7 @@ Result<ExplainReply> fetch_explanation(MusterReader& reader, const ObjectKey& ke
     ExplainReply read = ask_about_unqueued(reader.api(), *kind, key.ns, key.name);
     read.timeline = std::move(answer->timeline);
     read.alarm = std::move(answer->alarm);
-    if (is_queued || !read.found || read.reason == kPartOfAnother) return read;
+    if (is_queued || !read.found || read.says(ExplainReason::kPartOfAnother)) return read;
     return answer;
   }
   if (key.type == &kWorkloads && answer->timeline.empty()) {

@@ -126,7 +126,7 @@ std::string sentence(const ExplainReply& explained) {
 
 // A note, or the headline, says then why the place is not known.
 bool may_have_place(const ExplainReply& explained) {
-  return explained.reason == explain::kUnknownReason ||
+  return explained.says(ExplainReason::kUnknown) ||
          std::find(explained.notes.begin(), explained.notes.end(), explain::kPlaceUnknown) != explained.notes.end();
 }
 

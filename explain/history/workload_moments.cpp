@@ -199,7 +199,7 @@ void say_deleted(ExplainReply& reply) {
           ? " " + format_duration(std::chrono::seconds(std::max<int64_t>(0, reply.at.seconds - last.time.seconds))) +
                 " ago"
           : "";
-  reply.say("NotFound", reply.subject() + " was deleted" + ago + ".");
+  reply.say(ExplainReason::kNotFound, reply.subject() + " was deleted" + ago + ".");
   reply.change = {"What happened to it: muster history " + object + " -n " + reply.ns};
 }
 

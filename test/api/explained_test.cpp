@@ -13,7 +13,7 @@ ExplainReply full() {
   made.ns = "team-a";
   made.name = "train";
   made.at = {1'767'268'800, 0};
-  made.say("Backoff", "Job team-a/train waits.");
+  made.say(ExplainReason::kBackoff, "Job team-a/train waits.");
   made.because = {"Evicted before."};
   made.add_fact("LocalQueue", "lq");
   made.flavors = {{.pod_set = "main",

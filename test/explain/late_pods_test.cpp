@@ -15,7 +15,7 @@ ExplainReply not_ready() {
   reply.kind = "Job";
   reply.ns = "team-a";
   reply.name = "train";
-  reply.say("PodsNotReady", "Job team-a/train is admitted, and 0 of its 1 pods are ready.");
+  reply.say(ExplainReason::kPodsNotReady, "Job team-a/train is admitted, and 0 of its 1 pods are ready.");
   reply.change = {"kubectl -n team-a get pods shows which."};
   return reply;
 }
@@ -72,7 +72,8 @@ TEST_CASE("late pods: each reason has the remedy that fits") {
 }
 
 TEST_CASE("late pods: an answer that pods do not concern stays as it is") {
-  for (const char* token : {"WaitingForQuota", "Running", "StartBarrier", "DeactivatedDueToRequeuingLimitExceeded"}) {
+  for (const ExplainReason token : {ExplainReason::kWaitingForQuota, ExplainReason::kRunning,
+                                    ExplainReason::kStartBarrier, ExplainReason::kDeactivatedDueTo}) {
     ExplainReply reply = not_ready();
     reply.say(token, "Something.");
     const ExplainReply before = reply;

@@ -19,7 +19,7 @@ ExplainReply waiting() {
   made.kind = "Job";
   made.ns = "team-a";
   made.name = "train";
-  made.say("WaitingForQuota", "Job team-a/train waits.");
+  made.say(ExplainReason::kWaitingForQuota, "Job team-a/train waits.");
   made.others = {{.role = "ahead", .count = 3, .names = {{"team-a", "mine"}, {"team-b", "secret"}}}};
   return made;
 }

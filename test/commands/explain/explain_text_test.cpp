@@ -14,7 +14,7 @@ ExplainReply waiting() {
   made.kind = "Job";
   made.ns = "team-a";
   made.name = "train";
-  made.say("WaitingForQuota", "Job team-a/train waits for quota.");
+  made.say(ExplainReason::kWaitingForQuota, "Job team-a/train waits for quota.");
   made.because = {"The ClusterQueue is StrictFIFO."};
   made.starts_when("Starts when quota is released.");
   made.can({.by = std::string(kByYou), .what = "See who holds cpu", .command = "kubectl muster who cpu"});
@@ -96,7 +96,7 @@ TEST_CASE("history text: all moments, who made room for whom, and what is only k
 
 TEST_CASE("explain text: what there is nothing of takes no line") {
   ExplainReply made;
-  made.say("NotFound", "There is no Job team-a/train.");
+  made.say(ExplainReason::kNotFound, "There is no Job team-a/train.");
   CHECK(explain_text(made) == "There is no Job team-a/train.\n");
 }
 

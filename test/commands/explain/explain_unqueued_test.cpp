@@ -126,7 +126,7 @@ TEST_CASE("explain of a part points at what it is part of") {
                    {{{"apiVersion", "batch/v1"}, {"kind", kind}, {"name", "train"}, {"controller", true}}}}}}};
   };
   ExplainReply reply = explain_unqueued(named("pod"), "team-a", "train-x", owned("Job"), json::array(), "");
-  CHECK(reply.reason == kPartOfAnother);
+  CHECK(reply.says(ExplainReason::kPartOfAnother));
   CHECK(reply.headline == "Pod team-a/train-x is not queued by itself: it is part of Job team-a/train.");
   CHECK(reply.change.at(0) == "Ask about that one: kubectl muster explain job/train -n team-a");
   reply = explain_unqueued(named("pod"), "team-a", "train-x", owned("Workflow"), json::array(), "");

@@ -73,12 +73,12 @@ TeamApi team() {
 }
 
 ExplainReply asked(TeamApi& api, const ResourceType& type, const std::string& name,
-                   const std::string& token = "PodsNotReady") {
+                   ExplainReason reason = ExplainReason::kPodsNotReady) {
   ExplainReply reply;
   reply.kind = type.kind;
   reply.ns = "team-a";
   reply.name = name;
-  reply.say(token, "It is admitted.");
+  reply.say(reason, "It is admitted.");
   add_late_pods(api, {&type, "team-a", name}, reply);
   return reply;
 }
@@ -109,8 +109,9 @@ TEST_CASE("late job: the pods of a Job say why, and its Events why some do not e
 
 TEST_CASE("late job: answers that say all, and jobs that run, cost no request") {
   TeamApi api = team();
-  for (const char* token : {"WaitingForQuota", "Running", "Backoff", "StartBarrier"})
-    CHECK(asked(api, kJobs, "train", token).because.empty());
+  for (const ExplainReason reason : {ExplainReason::kWaitingForQuota, ExplainReason::kRunning, ExplainReason::kBackoff,
+                                     ExplainReason::kStartBarrier})
+    CHECK(asked(api, kJobs, "train", reason).because.empty());
   CHECK(api.asked.empty());
 }
 
@@ -153,13 +154,13 @@ TEST_CASE("late job: a JobSet by its Jobs, a Workload by its job or its group, a
       {"metadata", {{"name", "w"}, {"ownerReferences", owned("Job", "train", "j")}}}, {"spec", json::object()}};
   api.objects[kKueueObjects + "workloads/w"]["metadata"]["ownerReferences"][0]["apiVersion"] = "batch/v1";
   api.lists[kCore + "pods"] = {unfit("a", owned("Job", "train", "j"))};
-  CHECK(first(asked(api, kWorkloads, "w", "PodsNotReady")).starts_with("Pod a cannot be scheduled"));
+  CHECK(first(asked(api, kWorkloads, "w", ExplainReason::kPodsNotReady)).starts_with("Pod a cannot be scheduled"));
   api.objects[kKueueObjects + "workloads/group"] = {
       {"metadata",
        {{"name", "group"},
         {"ownerReferences", {{{"apiVersion", "v1"}, {"kind", "Pod"}, {"name", "a"}, {"uid", "u"}}}}}},
       {"spec", {{"podSets", {{{"name", "main"}, {"count", 1}}}}}}};
-  CHECK(first(asked(api, kWorkloads, "group", "Admitted")).starts_with("Pod a cannot be scheduled"));
+  CHECK(first(asked(api, kWorkloads, "group", ExplainReason::kAdmitted)).starts_with("Pod a cannot be scheduled"));
   CHECK(api.asked.back() == kCore + "pods kueue.x-k8s.io/pod-group-name=group");
 }
 

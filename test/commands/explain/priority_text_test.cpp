@@ -10,7 +10,7 @@ ExplainReply third() {
   made.kind = "Job";
   made.ns = "team-a";
   made.name = "train";
-  made.say("WaitingForQuota", "Job team-a/train waits for quota.");
+  made.say(ExplainReason::kWaitingForQuota, "Job team-a/train waits for quota.");
   made.order = ExplainedOrder{.cluster_queue = "research",
                               .position = 4,
                               .pending = 9,
