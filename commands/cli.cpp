@@ -21,7 +21,7 @@
 #include "commands/manifests.h"
 #include "commands/moving/moving_commands.h"
 #include "commands/review/review_command.h"
-#include "commands/serve.h"
+#include "commands/serve/serve.h"
 #include "commands/settings_flags.h"
 #include "commands/simulate/simulate_command.h"
 #include "commands/terminal/cli_choice.h"

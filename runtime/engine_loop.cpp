@@ -6,13 +6,15 @@
 
 namespace muster::runtime {
 
-EngineLoop::EngineLoop(engine::EngineSettings settings, size_t connections, const Clock& clock, Callbacks callbacks)
-    : clock_(clock), callbacks_(std::move(callbacks)), core_(std::move(settings)) {
+EngineLoop::EngineLoop(engine::EngineSettings settings, size_t connections, const Clock& clock, LoopHost& host)
+    : clock_(clock), host_(host), core_(std::move(settings)) {
   outbox_ = std::make_unique<Outbox>(
       connections, clock_,
-      Outbox::Callbacks{.write = callbacks_.write,
-                        .finished = [this](engine::WriteFinished answer) { post(std::move(answer)); },
-                        .leads_until = callbacks_.leads_until});
+      Outbox::Callbacks{
+          .write = [this](const engine::Command& command, MonotonicTime not_after,
+                          std::stop_token stop) { return host_.write(command, not_after, std::move(stop)); },
+          .finished = [this](engine::WriteFinished answer) { post(std::move(answer)); },
+          .leads_until = [this] { return host_.leads_until(); }});
   thread_ = std::thread([this] { run(); });
 }
 
@@ -81,7 +83,7 @@ void EngineLoop::answer_questions() {
   for (Question* question : questions) {
     const engine::LoopCore::Answered answered = core_.ask(*question->ask);
     question->answered = answered.answered;
-    if (answered.breakage && callbacks_.broke) callbacks_.broke(*answered.breakage);
+    if (answered.breakage) host_.broke(*answered.breakage);
   }
   {
     MutexLock lock(mutex_);
@@ -134,7 +136,7 @@ void EngineLoop::run() {
 void EngineLoop::take_in(const std::deque<engine::Event>& events) {
   for (const engine::Event& event : events) {
     core_.apply(event, clock_.now());
-    if (callbacks_.watched) callbacks_.watched(event);
+    host_.watched(event);
   }
   const Now before = clock_.now();
   engine::LoopActions actions = core_.plan(before);
@@ -143,34 +145,10 @@ void EngineLoop::take_in(const std::deque<engine::Event>& events) {
 }
 
 void EngineLoop::carry_out(engine::LoopActions& actions) {
-  if (actions.bundles_seen && callbacks_.bundles_seen) callbacks_.bundles_seen(*std::move(actions.bundles_seen));
-  if (actions.webhooks_missing && callbacks_.webhooks_missing) callbacks_.webhooks_missing(*actions.webhooks_missing);
-  publish(std::move(actions.view));
-  if (actions.synced_now && callbacks_.synced) callbacks_.synced();
-  if (actions.missing_kinds && callbacks_.missing)
-    callbacks_.missing(*actions.missing_kinds, core_.engine().kinds().synced());
-  if (actions.kinds_behind && callbacks_.behind) callbacks_.behind(*actions.kinds_behind);
+  publish(actions.view);
   for (engine::Command& command : actions.commands.writes) outbox_->post(std::move(command));
-  tell(actions.commands);
-  if (actions.quarantined && callbacks_.quarantined) callbacks_.quarantined(*actions.quarantined);
-}
-
-void EngineLoop::tell(engine::Commands& commands) {
-  if (callbacks_.record_event) {
-    for (ObjectEvent& event : commands.events) callbacks_.record_event(std::move(event));
-  }
-  if (callbacks_.broke) {
-    for (const engine::Breakage& breakage : commands.breakages) callbacks_.broke(breakage);
-  }
-  if (callbacks_.decided) {
-    for (const LoggedDecision& decision : commands.decisions) callbacks_.decided(decision);
-  }
-  if (callbacks_.unsupported) {
-    for (const engine::UnsupportedFound& found : commands.unsupported) callbacks_.unsupported(found);
-  }
-  if (callbacks_.measure) {
-    for (const Measurement& measurement : commands.measurements) callbacks_.measure(measurement);
-  }
+  actions.commands.writes.clear();
+  host_.report(actions);
 }
 
 void EngineLoop::publish(ClusterViewPtr view) {

@@ -18,52 +18,33 @@
 
 namespace muster::runtime {
 
+// What the loop needs from whoever runs it. Nothing of it is called after EngineLoop::stop().
+class LoopHost {
+ public:
+  virtual ~LoopHost() = default;
+  // Sends one write and waits for its answer; see Outbox. Any thread.
+  virtual engine::WriteFinished write(const engine::Command& command, MonotonicTime not_after,
+                                      std::stop_token stop) = 0;
+  // Until when this replica leads; see Outbox. Any thread.
+  virtual std::optional<MonotonicTime> leads_until() const = 0;
+  // What the watches sent, after the engine has taken it in. On the engine's thread.
+  virtual void watched(const engine::Event&) {}
+  // What follows from a batch of events, after its view was published and its writes are on their way. On the engine's
+  // thread.
+  virtual void report(engine::LoopActions&) {}
+  // A question broke. On the engine's thread.
+  virtual void broke(const engine::Breakage&) {}
+};
+
 class EngineLoop {
  public:
-  struct Callbacks {
-    // Sends one write and waits for its answer; see Outbox.
-    std::function<engine::WriteFinished(const engine::Command&, MonotonicTime not_after, std::stop_token)> write;
-    // Until when this replica leads; see Outbox.
-    std::function<std::optional<MonotonicTime>()> leads_until;
-    // Something that the users of an object should know. On the engine's thread; can be empty.
-    std::function<void(ObjectEvent)> record_event;
-    // Something to count. On the engine's thread; can be empty.
-    std::function<void(const Measurement&)> measure{};
-    // Something was decided and written, for the log. On the engine's thread; can be empty.
-    std::function<void(const LoggedDecision&)> decided{};
-    // A key was set aside (engine/quarantine.h), or a question broke. On the engine's thread;
-    // can be empty.
-    std::function<void(const engine::Breakage&)> broke{};
-    // An object asks for what muster does not do; the first of its kind. On the engine's thread; can be empty.
-    std::function<void(const engine::UnsupportedFound&)> unsupported{};
-    // How many are aside now, whenever that changed. On the engine's thread; can be empty.
-    std::function<void(size_t)> quarantined{};
-    // Which CA bundles the webhook configurations hold, whenever that changed; answered
-    // by posting CaBundleIssued. On the engine's thread; can be empty.
-    std::function<void(std::vector<std::string>)> bundles_seen{};
-    // Which webhook configurations are not there although muster keeps them, whenever that changed
-    // and again from time to time (WebhookConfigReconciler::take_missing). On the engine's thread; can be empty.
-    std::function<void(const std::vector<ObjectKey>&)> webhooks_missing{};
-    // What the watches sent, after the engine has taken it in. On the engine's thread; can be empty.
-    std::function<void(const engine::Event&)> watched{};
-    // Every watched kind was listed: view() has something to show. Once, on the engine's
-    // thread; can be empty.
-    std::function<void()> synced{};
-    // Which kinds are missing (Engine::missing_kinds), whenever that changed, and whether view()
-    // has something to show. On the engine's thread; can be empty.
-    std::function<void(const std::vector<std::string>& kinds, bool synced)> missing{};
-    // Which kinds have not caught up with the last term (Engine::kinds_behind), whenever that changed.
-    // On the engine's thread; can be empty.
-    std::function<void(const std::vector<std::string>& kinds)> behind{};
-  };
-
-  // `clock` must outlive the loop, and so must settings.watch.
-  EngineLoop(engine::EngineSettings settings, size_t connections, const Clock& clock, Callbacks callbacks);
+  // `clock` and `host` must outlive the loop, and so must settings.watch.
+  EngineLoop(engine::EngineSettings settings, size_t connections, const Clock& clock, LoopHost& host);
   ~EngineLoop();
   EngineLoop(const EngineLoop&) = delete;
   EngineLoop& operator=(const EngineLoop&) = delete;
 
-  // Ends all threads; writes that are under way are waited for. No callback is called after
+  // Ends all threads; writes that are under way are waited for. The host is not called after
   // it, and what is posted has no effect. Not thread-safe; more than once is as once.
   void stop() EXCLUDES(mutex_);
 
@@ -79,7 +60,7 @@ class EngineLoop {
 
   // Lets `question` look at the engine, on the engine's thread between two batches of
   // events, and returns when it has. False: it was not asked, since not every watched kind
-  // was listed yet, or the loop ends. Thread-safe, but not for callbacks. Nothing else happens during the question, so
+  // was listed yet, or the loop ends. Thread-safe, but not for the host. Nothing else happens during the question, so
   // questions must be short.
   bool ask(const engine::LoopCore::Question& question) EXCLUDES(mutex_);
 
@@ -98,12 +79,11 @@ class EngineLoop {
   std::optional<std::deque<engine::Event>> next_events() EXCLUDES(mutex_);
   void take_in(const std::deque<engine::Event>& events);
   void carry_out(engine::LoopActions& actions) EXCLUDES(mutex_);
-  void tell(engine::Commands& commands);
   void publish(ClusterViewPtr view) EXCLUDES(mutex_);
   void answer_questions() EXCLUDES(mutex_);
 
   const Clock& clock_;
-  const Callbacks callbacks_;
+  LoopHost& host_;
   engine::LoopCore core_;  // of thread_
 
   mutable Mutex mutex_;

@@ -228,7 +228,6 @@ TEST_CASE("arrows: a header and its source are one module, and no modules go in 
       "api/conversion/conversion api/conversion/conversion_fields",
       "api/meta/quantity api/meta/quantity_text",
       "commands/moving/rules/adoption commands/moving/rules/adoption_parts",
-      "commands/serve commands/serve_process",
       "commands/simulate/expectations commands/simulate/report",
       "engine/recording/redaction engine/recording/redaction_parts",
       "explain/lists/queue_snapshot explain/lists/workload_state",

@@ -10,11 +10,13 @@
 #include <vector>
 
 #include "kinds/watched_kinds.h"
+#include "test/runtime/loop_host.h"
 
 namespace engine_loop_test {
 
 using namespace muster;
 using namespace muster::runtime;
+using muster::test::TestHost;
 using nlohmann::json;
 
 namespace {
@@ -37,23 +39,13 @@ TypedObject configuration() {
                                                       {"webhooks", json::array()}});
 }
 
-engine::WriteFinished done(const engine::Command& command, MonotonicTime, std::stop_token) {
-  return {command.id, reconcilers::WriteOutcome::kDone};
-}
-
-std::optional<MonotonicTime> never_leads() {
-  return std::nullopt;
-}
-
 }  // namespace
 
 TEST_CASE("engine loop: the view appears when every kind was listed and follows events") {
   std::atomic<int> synced = 0;
-  EngineLoop loop(
-      {}, 1, system_clock(),
-      {.write = done, .leads_until = never_leads, .record_event = nullptr, .bundles_seen = nullptr, .synced = [&] {
-         ++synced;
-       }});
+  TestHost host;
+  host.on_report = [&](const engine::LoopActions& actions) { synced += actions.synced_now ? 1 : 0; };
+  EngineLoop loop({}, 1, system_clock(), host);
   CHECK(loop.view() == nullptr);
   CHECK(synced == 0);
   for (const WatchedKind& kind : watched_kinds()) {
@@ -69,17 +61,13 @@ TEST_CASE("engine loop: the view appears when every kind was listed and follows 
 TEST_CASE("engine loop: commands reach the writer and the loop ends while idle") {
   std::promise<std::string> written;
   {
-    auto write = [&, told = false](const engine::Command& command, MonotonicTime not_after,
-                                   std::stop_token stop) mutable {
+    TestHost host;
+    host.on_write = [&, told = false](const engine::Command& command, MonotonicTime,
+                                      const std::stop_token&) mutable -> engine::WriteFinished {
       if (!std::exchange(told, true)) written.set_value(to_text(command.write.target));
-      return done(command, not_after, std::move(stop));
+      return {command.id, reconcilers::WriteOutcome::kDone};
     };
-    EngineLoop loop({}, 1, system_clock(),
-                    {.write = write,
-                     .leads_until = never_leads,
-                     .record_event = nullptr,
-                     .bundles_seen = nullptr,
-                     .synced = nullptr});
+    EngineLoop loop({}, 1, system_clock(), host);
     for (const WatchedKind& kind : watched_kinds()) {
       loop.post(engine::KindListed{kind.type, {}});
     }
@@ -92,9 +80,8 @@ TEST_CASE("engine loop: commands reach the writer and the loop ends while idle")
 }
 
 TEST_CASE("engine loop: a question is asked of the engine as it is and never before the first lists") {
-  EngineLoop loop(
-      {}, 1, system_clock(),
-      {.write = done, .leads_until = never_leads, .record_event = nullptr, .bundles_seen = nullptr, .synced = nullptr});
+  TestHost host;
+  EngineLoop loop({}, 1, system_clock(), host);
   CHECK_FALSE(loop.ask([](const engine::Engine&) { FAIL_CHECK("it was asked"); }));
   for (const WatchedKind& kind : watched_kinds()) loop.post(engine::KindListed{kind.type, {}});
   loop.post(engine::ObjectChanged{
@@ -107,9 +94,8 @@ TEST_CASE("engine loop: a question is asked of the engine as it is and never bef
 }
 
 TEST_CASE("engine loop: questions from many threads are all answered") {
-  EngineLoop loop(
-      {}, 1, system_clock(),
-      {.write = done, .leads_until = never_leads, .record_event = nullptr, .bundles_seen = nullptr, .synced = nullptr});
+  TestHost host;
+  EngineLoop loop({}, 1, system_clock(), host);
   for (const WatchedKind& kind : watched_kinds()) loop.post(engine::KindListed{kind.type, {}});
   int answers = 0;  // of the engine's thread alone
   std::atomic<int> answered = 0;
@@ -128,17 +114,14 @@ TEST_CASE("engine loop: questions from many threads are all answered") {
 TEST_CASE("engine loop: what happened is handed out to be counted and an attempt bears its time") {
   std::promise<Measurement> attempted;
   bool told = false;  // of the engine's thread
-  EngineLoop loop({}, 1, system_clock(),
-                  {.write = done,
-                   .leads_until = never_leads,
-                   .record_event = nullptr,
-                   .measure =
-                       [&](const Measurement& measurement) {
-                         const bool attempt = measurement.what == Measured::kAdmissionAttempt;
-                         if (attempt && !std::exchange(told, true)) attempted.set_value(measurement);
-                       },
-                   .bundles_seen = nullptr,
-                   .synced = nullptr});
+  TestHost host;
+  host.on_report = [&](const engine::LoopActions& actions) {
+    for (const Measurement& measurement : actions.commands.measurements) {
+      const bool attempt = measurement.what == Measured::kAdmissionAttempt;
+      if (attempt && !std::exchange(told, true)) attempted.set_value(measurement);
+    }
+  };
+  EngineLoop loop({}, 1, system_clock(), host);
   const auto post = [&](const ResourceType& type, const char* ns, const char* name, json spec) {
     json object = {{"metadata", {{"name", name}, {"resourceVersion", "7"}}}, {"spec", std::move(spec)}};
     if (*ns != '\0') object["metadata"]["namespace"] = ns;
@@ -165,12 +148,13 @@ TEST_CASE("engine loop: what happened is handed out to be counted and an attempt
 
 TEST_CASE("engine loop: a watch waits while too much waits to be taken in") {
   std::atomic<bool> busy = false, may_go_on = false;
-  EngineLoop loop(
-      {}, 1, system_clock(),
-      {.write = done, .leads_until = never_leads, .record_event = nullptr, .bundles_seen = nullptr, .synced = [&] {
-         busy = true;
-         while (!may_go_on) std::this_thread::yield();
-       }});
+  TestHost host;
+  host.on_report = [&](const engine::LoopActions& actions) {
+    if (!actions.synced_now) return;
+    busy = true;
+    while (!may_go_on) std::this_thread::yield();
+  };
+  EngineLoop loop({}, 1, system_clock(), host);
   for (const WatchedKind& kind : watched_kinds()) loop.post(engine::KindListed{kind.type, {}});
   REQUIRE(eventually([&] { return busy.load(); }));
   std::atomic<size_t> posted = 0;
@@ -194,18 +178,15 @@ TEST_CASE("engine loop: a watch waits while too much waits to be taken in") {
 TEST_CASE("engine loop: which kinds are missing is told when that changes") {
   std::mutex mutex;
   std::vector<std::string> told;
-  EngineLoop loop({}, 1, system_clock(),
-                  {.write = done,
-                   .leads_until = never_leads,
-                   .record_event = nullptr,
-                   .bundles_seen = nullptr,
-                   .synced = nullptr,
-                   .missing = [&](const std::vector<std::string>& kinds, bool synced) {
-                     const std::lock_guard lock(mutex);
-                     std::string text = synced ? "synced:" : "not synced:";
-                     for (const std::string& kind : kinds) text += " " + kind;
-                     told.push_back(text);
-                   }});
+  TestHost host;
+  host.on_report = [&](const engine::LoopActions& actions) {
+    if (!actions.missing_kinds) return;
+    const std::lock_guard lock(mutex);
+    std::string text = actions.view != nullptr ? "synced:" : "not synced:";
+    for (const std::string& kind : *actions.missing_kinds) text += " " + kind;
+    told.push_back(text);
+  };
+  EngineLoop loop({}, 1, system_clock(), host);
   const auto tells = [&](size_t count, const std::string& text) {
     return eventually([&] {
       const std::lock_guard lock(mutex);
@@ -233,17 +214,13 @@ TEST_CASE("engine loop: webhook configurations that are missing are told of, and
       return told == expected;
     });
   };
-  EngineLoop loop({}, 1, system_clock(),
-                  {.write = done,
-                   .leads_until = never_leads,
-                   .record_event = nullptr,
-                   .bundles_seen = nullptr,
-                   .webhooks_missing =
-                       [&](const std::vector<ObjectKey>& missing) {
-                         const std::scoped_lock lock(mutex);
-                         told.push_back(missing.size());
-                       },
-                   .synced = nullptr});
+  TestHost host;
+  host.on_report = [&](const engine::LoopActions& actions) {
+    if (!actions.webhooks_missing) return;
+    const std::scoped_lock lock(mutex);
+    told.push_back(actions.webhooks_missing->size());
+  };
+  EngineLoop loop({}, 1, system_clock(), host);
   loop.post(engine::KindListed{&kMutatingWebhookConfigurations, {configuration()}});
   loop.post(engine::ObjectRemoved{configuration()});
   CHECK(told_is({1}));
@@ -253,12 +230,9 @@ TEST_CASE("engine loop: webhook configurations that are missing are told of, and
 
 TEST_CASE("engine loop: after its end nothing is called and nothing is answered") {
   std::atomic<int> calls = 0;
-  EngineLoop loop({}, 1, system_clock(),
-                  {.write = done,
-                   .leads_until = never_leads,
-                   .record_event = nullptr,
-                   .bundles_seen = [&](const auto&) { ++calls; },
-                   .synced = [&] { ++calls; }});
+  TestHost host;
+  host.on_report = [&](const engine::LoopActions&) { ++calls; };
+  EngineLoop loop({}, 1, system_clock(), host);
   loop.stop();
   loop.stop();
   for (const WatchedKind& kind : watched_kinds()) loop.post_when_room(engine::KindListed{kind.type, {}});

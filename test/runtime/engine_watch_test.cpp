@@ -8,12 +8,14 @@
 
 #include "kinds/watched_kinds.h"
 #include "runtime/engine_loop.h"
+#include "test/runtime/loop_host.h"
 #include "test/support/hand_clock.h"
 
 namespace engine_watch_test {
 
 using namespace muster;
 using namespace muster::runtime;
+using muster::test::TestHost;
 using namespace std::chrono_literals;
 
 namespace {
@@ -26,10 +28,6 @@ bool eventually(F done) {
     std::this_thread::sleep_for(1ms);
   }
   return true;
-}
-
-engine::WriteFinished done(const engine::Command& command, MonotonicTime, std::stop_token) {
-  return {command.id, reconcilers::WriteOutcome::kDone};
 }
 
 }  // namespace
@@ -56,8 +54,8 @@ TEST_CASE("engine watch: a stuck engine is told of, and that it goes on") {
   EngineWatch watch(system_clock(), nullptr);
   engine::EngineSettings settings;
   settings.watch = &watch;
-  EngineLoop loop(std::move(settings), 1, system_clock(),
-                  {.write = done, .leads_until = [] { return std::nullopt; }, .record_event = nullptr});
+  TestHost host;
+  EngineLoop loop(std::move(settings), 1, system_clock(), host);
   for (const WatchedKind& kind : watched_kinds()) loop.post(engine::KindListed{.type = kind.type, .objects = {}});
   REQUIRE(eventually([&] { return loop.view() != nullptr; }));
 
@@ -88,12 +86,9 @@ TEST_CASE("engine watch: a stuck engine is told of, and that it goes on") {
 
 TEST_CASE("engine loop: a question that breaks is not answered, and the loop goes on") {
   std::atomic<int> broke = 0;
-  EngineLoop loop(
-      {}, 1, system_clock(),
-      {.write = done,
-       .leads_until = [] { return std::nullopt; },
-       .record_event = nullptr,
-       .broke = [&](const engine::Breakage& breakage) { broke += breakage.what == "no answer" ? 1 : 100; }});
+  TestHost host;
+  host.on_broke = [&](const engine::Breakage& breakage) { broke += breakage.what == "no answer" ? 1 : 100; };
+  EngineLoop loop({}, 1, system_clock(), host);
   for (const WatchedKind& kind : watched_kinds()) loop.post(engine::KindListed{.type = kind.type, .objects = {}});
   REQUIRE(eventually([&] { return loop.view() != nullptr; }));
   CHECK_FALSE(loop.ask([](const engine::Engine&) { throw std::runtime_error("no answer"); }));

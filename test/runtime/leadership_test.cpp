@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "test/runtime/loop_host.h"
 #include "test/support/temporary_folder.h"
 
 namespace leadership_test {
@@ -49,13 +50,9 @@ TEST_CASE("leadership: without elections Kueue ends it until it is away, and a s
   const auto cluster = Cluster::connect({.kubeconfig = kubeconfig.path(), .context = ""}, system_clock());
   REQUIRE_MESSAGE(cluster.ok(), cluster.error().message);
   Leadership leadership(**cluster, {.leader_elect = false}, "muster-system", "me");
-  EngineLoop loop(
-      {}, 1, system_clock(),
-      {.write = [](const engine::Command& command, MonotonicTime, std::stop_token) -> engine::WriteFinished {
-         return {command.id, reconcilers::WriteOutcome::kDone};
-       },
-       .leads_until = [&] { return leadership.leads_until(); },
-       .record_event = nullptr});
+  test::TestHost host;
+  host.until = [&] { return leadership.leads_until(); };
+  EngineLoop loop({}, 1, system_clock(), host);
   using Pause = Leadership::Pause;
   // Kueue is there from the beginning.
   leadership.pause(Pause::kKueue);

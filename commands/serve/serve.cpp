@@ -1,4 +1,4 @@
-#include "commands/serve.h"
+#include "commands/serve/serve.h"
 
 #include <signal.h>
 #include <unistd.h>
@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "commands/serve_process.h"
+#include "commands/serve/serve_process.h"
 #include "commands/terminal/signals.h"
 #include "runtime/core_dumps.h"
 #include "runtime/version.h"

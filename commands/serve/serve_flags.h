@@ -1,4 +1,4 @@
-// `muster serve`: the webhooks, and everything that keeps them served.
+// Flags of `muster serve`; an unset optional leaves it to the configuration file.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,6 @@
 
 namespace muster::commands {
 
-// Flags of `muster serve`; an unset optional leaves it to the configuration file.
 struct ServeFlags {
   runtime::SettingsFlags settings;
 
@@ -34,9 +33,5 @@ struct ServeFlags {
   runtime::LogLevel log_level = runtime::LogLevel::kInfo;
   std::vector<std::string> notes;  // of flags that have no effect here
 };
-
-// Serves until SIGTERM or SIGINT, then drains. Returns the process's exit code: 0
-// after an orderly stop, 1 when it could not start, with the reason on stderr.
-int serve(const ServeFlags& flags);
 
 }  // namespace muster::commands

@@ -1,5 +1,5 @@
 // The listeners of a running `muster serve`, and their handlers.
-#include "commands/serve_process.h"
+#include "commands/serve/front.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -7,12 +7,12 @@
 
 #include "api/codec/json.h"
 #include "commands/dashboard/embedded.h"
+#include "manifests/webhooks.h"
 #include "runtime/explain_service.h"
 #include "runtime/memory_limit.h"
 #include "runtime/readers/queue_lists.h"
 #include "runtime/visibility/visibility_service.h"
 #include "server/dashboard_route.h"
-#include "state/metrics/queue_gauges.h"
 
 namespace muster::commands {
 namespace {
@@ -43,84 +43,84 @@ size_t worker_count(const ServeFlags& flags) {
   return std::clamp<size_t>(std::thread::hardware_concurrency(), 2, 16);
 }
 
-}  // namespace
-
-void ServeProcess::guard_engine() {
-  guard_ = std::make_unique<runtime::EngineGuard>(
-      *engine_watch_, clock_,
-      runtime::EngineGuard::Callbacks{.stuck =
-                                          [this](const std::string& step) {
-                                            reports_.stuck(step);
-                                            leadership_->pause(runtime::Leadership::Pause::kStuck);
-                                          },
-                                      .goes_on =
-                                          [this] {
-                                            reports_.goes_on();
-                                            leadership_->resume(runtime::Leadership::Pause::kStuck);
-                                          }});
-}
-
-std::optional<GaugeReadings> ServeProcess::read_gauges() {
-  GaugeReadings readings;
-  runtime::EngineLoop* loop = deciding();
-  const bool asked = loop != nullptr && loop->ask([&](const engine::Engine& engine) {
-    readings = {engine.leads(), state::queue_gauges(engine.state(), engine.decisions(), engine.queue_settings())};
-    const auto add = [&](const std::vector<GaugeReading>& more) {
-      readings.gauges.insert(readings.gauges.end(), more.begin(), more.end());
-    };
-    add(engine.unsupported().gauges());
-    add(engine.state().kept_bytes().gauges());
-    std::optional<MonotonicTime> until = leadership_->leads_until();
-    if (until) until = std::min(*until, clock_.now().monotonic);
-    add(engine.resource_seconds().read(engine.state(), until));
-  });
-  return asked ? std::optional(std::move(readings)) : std::nullopt;
-}
-
-bool ServeProcess::serves_metrics() const {
-  const std::string address = listen_addresses(flags_, kueue()).metrics;
+bool serves_metrics(const ServeFlags& flags, const Configuration& configuration) {
+  const std::string address = listen_addresses(flags, configuration).metrics;
   return !address.empty() && address != "0";
 }
 
-Outcome<> ServeProcess::find_webhook_clients() {
-  const MusterConfiguration& muster = settings_.configuration.muster;
-  if (!muster.webhook_client_ca_file) return Done{};
-  auto file = runtime::ClientAuthoritiesFile::open(*muster.webhook_client_ca_file, muster.webhook_client_names);
-  if (!file) return fail(file.error().message);
-  webhook_clients_ = std::move(*file);
-  runtime::log_info("reviews are answered only to clients with a certificate",
-                    {{"file", *muster.webhook_client_ca_file}});
+}  // namespace
+
+Outcome<> Front::check(const ServeFlags& flags, const LoadedConfiguration& configuration) {
+  const MusterConfiguration& muster = configuration.muster;
+  if (flags.standalone && muster.aggregated_visibility) {
+    return fail(
+        "aggregatedVisibility: muster runs --standalone, so there is no API server that could ask; leave one of them "
+        "out");
+  }
+  if (flags.standalone && !flags.record_file.empty())
+    return fail("--record: muster runs --standalone and decides nothing that could be recorded; leave one of them out");
+  if (flags.standalone && muster.dashboard)
+    return fail("dashboard: muster runs --standalone: it knows no cluster, so there is nothing to show; leave one out");
+  if (muster.dashboard && !serves_metrics(flags, configuration.kueue))
+    return fail("dashboard: there is no port of the metrics (metrics.bindAddress is \"0\"); leave one of them out");
   return Done{};
 }
 
-Outcome<> ServeProcess::start_serving() {
-  server::ViewProvider view = [this]() -> ClusterViewPtr {
-    runtime::EngineLoop* loop = deciding();
-    return loop == nullptr ? nullptr : loop->view();
-  };
-  if (cluster_) {
-    authorizer_ = std::make_unique<kube::Authorizer>(cluster_->review_api(), clock_, "", ending_.get_token());
-    explain_authorizer_ = std::make_unique<kube::Authorizer>(
-        cluster_->review_api(), clock_, std::string(manifests::kExplainAudience), ending_.get_token(),
-        std::make_unique<kube::ReaderSessions>(cluster_->review_api(), clock_, namespace_));
-    if (flags_.start_estimates) starts_ = runtime::make_start_recorder([this] { return deciding(); }, clock_);
-  }
+Result<std::unique_ptr<runtime::ClientAuthoritiesFile>> Front::open_webhook_clients(const MusterConfiguration& muster) {
+  if (!muster.webhook_client_ca_file) return std::unique_ptr<runtime::ClientAuthoritiesFile>();
+  auto file = runtime::ClientAuthoritiesFile::open(*muster.webhook_client_ca_file, muster.webhook_client_names);
+  if (!file) return fail(file.error().message);
+  runtime::log_info("reviews are answered only to clients with a certificate",
+                    {{"file", *muster.webhook_client_ca_file}});
+  return std::move(*file);
+}
+
+Front::Front(const ServeFlags& flags, const runtime::Settings& settings, std::string own_namespace, const Clock& clock,
+             std::unique_ptr<runtime::ClientAuthoritiesFile> webhook_clients, ApiServer* api, Decider* decider)
+    : flags_(flags),
+      settings_(settings),
+      namespace_(std::move(own_namespace)),
+      clock_(clock),
+      webhook_clients_(std::move(webhook_clients)),
+      api_(api),
+      decider_(decider) {}
+
+Outcome<> Front::start() {
+  if (auto made = make_serving(); !made) return made;
+  if (auto started = serving_->start(); !started) return started;
+  start_certificates();
+  if (decider_ == nullptr) serving_->set_synced();
+  return Done{};
+}
+
+void Front::end_certificates() {
+  certificates_.reset();
+  metrics_certificates_.reset();
+}
+
+server::SettingsProvider Front::rules() {
+  if (decider_ != nullptr) return [this] { return decider_->rules(); };
+  return
+      [fixed = std::make_shared<const RuleSettings>(runtime::rule_settings_of(settings_, {}, false))] { return fixed; };
+}
+
+server::ViewProvider Front::view() {
+  if (decider_ != nullptr) return [this] { return decider_->view(); };
+  return [empty = std::make_shared<const ClusterView>()] { return empty; };
+}
+
+Outcome<> Front::make_serving() {
   const std::optional<server::Lister> lists = lister();
   const std::optional<server::Explainer> explains = explainer();
   runtime::ListenAddresses addresses = listen_addresses(flags_, kueue());
   if (settings_.configuration.muster.aggregated_visibility) addresses.visibility = visibility_address(kueue());
-  if (!cluster_) view = [empty = std::make_shared<const ClusterView>()] { return empty; };
   auto serving =
       runtime::Serving::make({.addresses = std::move(addresses),
                               .probe_paths = probe_paths(kueue()),
                               .tls = kueue().tls,
                               .workers = worker_count(flags_),
-                              .rules =
-                                  [this] {
-                                    MutexLock lock(mutex_);
-                                    return rules_;
-                                  },
-                              .view = std::move(view),
+                              .rules = rules(),
+                              .view = view(),
                               .metrics_access = metrics_access(),
                               .explainer = explains,
                               .lister = lists,
@@ -132,55 +132,49 @@ Outcome<> ServeProcess::start_serving() {
                               .memory_limit = runtime::memory_limit().value_or(server::kDefaultMemoryLimit)});
   if (!serving) return fail(serving.error().message);
   serving_ = std::move(*serving);
-  reports_.set_serving(*serving_);
-  if (cluster_) {
-    serving_->metrics().include(cluster_->metrics().collectable());
-    serving_->watch_ages(cluster_->metrics().watch_ages());
-    serving_->metrics().include(queue_metrics_->collectable());
-    serving_->metrics().include(engine_metrics_.collectable());
-  }
-  return serving_->start();
+  if (decider_ == nullptr) return Done{};
+  serving_->metrics().include(api_->cluster().metrics().collectable());
+  serving_->watch_ages(api_->cluster().metrics().watch_ages());
+  serving_->metrics().include(decider_->queue_metrics().collectable());
+  serving_->metrics().include(decider_->engine_metrics().collectable());
+  return Done{};
 }
 
-server::MetricsAccess ServeProcess::metrics_access() {
-  if (!cluster_ || !flags_.metrics_authorization) return {};
+server::MetricsAccess Front::metrics_access() {
+  if (api_ == nullptr || !flags_.metrics_authorization) return {};
   const auto by = [](kube::Authorizer& authorizer) {
     return [&authorizer](std::string_view token) {
       return runtime::decide_access(authorizer, token, {.verb = "get", .path = "/metrics"});
     };
   };
-  return {by(*authorizer_), by(*explain_authorizer_)};
+  return {by(api_->authorizer()), by(api_->explain_authorizer())};
 }
 
 // With any setting of the metrics, a client of this path must be authenticated.
-std::optional<server::Explainer> ServeProcess::explainer() {
-  if (!cluster_) return std::nullopt;
+std::optional<server::Explainer> Front::explainer() {
+  if (decider_ == nullptr) return std::nullopt;
   return runtime::make_explainer(
-      *explain_authorizer_, [this] { return deciding(); },
-      [this] {
-        MutexLock lock(mutex_);
-        return runtime::reconciler_settings_of(settings_, native_jobsets_, namespace_);
-      },
-      [this] { return cluster_->metrics().watch_ages()->notes(); }, [this] { return start_estimates(); },
-      [this](const ObjectKey& key) { return history_.of(key); }, [this] { return leadership_->alarm(); }, clock_);
+      api_->explain_authorizer(), [this] { return decider_->loop(); }, [this] { return decider_->settings(); },
+      [this] { return api_->cluster().metrics().watch_ages()->notes(); }, [this] { return decider_->starts(); },
+      [this](const ObjectKey& key) { return decider_->history_of(key); }, [this] { return decider_->alarm(); }, clock_);
 }
 
-std::optional<server::Lister> ServeProcess::lister() {
-  if (!cluster_) return std::nullopt;
+std::optional<server::Lister> Front::lister() {
+  if (decider_ == nullptr) return std::nullopt;
   return runtime::make_lister(
-      *explain_authorizer_, [this] { return deciding(); }, clock_, [this] { return start_estimates(); },
-      [this] { return leadership_->alarm(); });
+      api_->explain_authorizer(), [this] { return decider_->loop(); }, clock_, [this] { return decider_->starts(); },
+      [this] { return decider_->alarm(); });
 }
 
 // Behind a proxy with login, the tokens are the tokens of the API server itself; tokens for muster alone are
 // also accepted.
-server::Routes ServeProcess::dashboard(std::optional<server::Lister> lister,
-                                       std::optional<server::Explainer> explainer) {
+server::Routes Front::dashboard(std::optional<server::Lister> lister, std::optional<server::Explainer> explainer) {
   if (!settings_.configuration.muster.dashboard || !lister || !explainer) return {};
   const auto either = [this](std::string_view token, const kube::AccessQuestion& question) {
-    const server::AuthDecision decision = runtime::decide_access(*explain_authorizer_, token, question);
-    return decision == server::AuthDecision::kUnauthenticated ? runtime::decide_access(*authorizer_, token, question)
-                                                              : decision;
+    const server::AuthDecision decision = runtime::decide_access(api_->explain_authorizer(), token, question);
+    return decision == server::AuthDecision::kUnauthenticated
+               ? runtime::decide_access(api_->authorizer(), token, question)
+               : decision;
   };
   lister->authorize = [either](std::string_view token, const server::ListAccess& access) {
     return either(token, runtime::question_of(access));
@@ -192,13 +186,13 @@ server::Routes ServeProcess::dashboard(std::optional<server::Lister> lister,
   return server::dashboard_routes(dashboard_files(), std::move(lister), std::move(explainer));
 }
 
-std::optional<server::VisibilityApi> ServeProcess::visibility(const std::optional<server::Lister>& lister) {
+std::optional<server::VisibilityApi> Front::visibility(const std::optional<server::Lister>& lister) {
   if (!lister || !settings_.configuration.muster.aggregated_visibility) return std::nullopt;
-  front_proxy_ = std::make_unique<runtime::FrontProxyKeeper>(cluster_->api(), cluster_->timing());
-  return runtime::make_visibility_api(*authorizer_, *front_proxy_, lister->snapshot);
+  front_proxy_ = std::make_unique<runtime::FrontProxyKeeper>(api_->cluster().api(), api_->cluster().timing());
+  return runtime::make_visibility_api(api_->authorizer(), *front_proxy_, lister->snapshot);
 }
 
-void ServeProcess::start_certificates() {
+void Front::start_certificates() {
   certificates_ = std::make_unique<runtime::WebhookCertificates>(
       kueue(),
       runtime::WebhookCertificates::Options{.leaf_lifetime = settings_.configuration.muster.certificate_lifetime,
@@ -206,15 +200,18 @@ void ServeProcess::start_certificates() {
                                             .url = flags_.webhook_url,
                                             .own_namespace = namespace_,
                                             .keeps_configurations = flags_.keep_webhook_configurations,
-                                            .api = cluster_ ? &cluster_->api() : nullptr},
+                                            .api = api_ == nullptr ? nullptr : &api_->cluster().api()},
       clock_,
       runtime::WebhookCertificates::Callbacks{.serve =
                                                   [this](const certs::ServingCertificate& certificate) {
                                                     serving_->set_certificate(certificate.chain, certificate.key,
                                                                               certificate.expires);
                                                   },
-                                              .issue = [this](const std::string& bundle) { issue_bundle(bundle); }},
-      ending_.get_token());
+                                              .issue =
+                                                  [this](const std::string& bundle) {
+                                                    if (decider_ != nullptr) decider_->issue_bundle(bundle);
+                                                  }},
+      api_ == nullptr ? std::stop_token() : api_->ending());
   if (const auto& folder = settings_.configuration.muster.metrics_cert_dir) {
     metrics_certificates_ = std::make_unique<runtime::ExternalCertificates>(
         *folder, clock_, [this](const certs::ServingCertificate& certificate) {
