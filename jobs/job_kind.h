@@ -18,8 +18,8 @@
 #include "api/meta/owner_reference.h"
 #include "api/meta/resource_type.h"
 #include "base/result.h"
-#include "jobs/pod_set_info.h"
 #include "kinds/kind_hook.h"
+#include "kinds/pod_set_info.h"
 #include "kinds/typed_object.h"
 #include "kinds/value_path.h"
 

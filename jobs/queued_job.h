@@ -17,7 +17,7 @@
 #include "api/workload.h"
 #include "base/result.h"
 #include "jobs/job_kind.h"
-#include "jobs/pod_set_info.h"
+#include "kinds/pod_set_info.h"
 #include "kinds/typed_object.h"
 
 namespace muster::jobs {

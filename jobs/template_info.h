@@ -3,7 +3,7 @@
 #pragma once
 
 #include "api/pod_spec.h"
-#include "jobs/pod_set_info.h"
+#include "kinds/pod_set_info.h"
 
 namespace muster::jobs {
 

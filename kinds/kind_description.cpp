@@ -197,6 +197,8 @@ void read_state(StrictFields& fields, KindDescription& kind) {
   if (const json* alone = fields.find("leftAlone"))
     kind.left_alone = read_predicate(*alone, fields.at("leftAlone"), fields.errors());
   kind.elastic = fields.truth("elasticJobs", false);
+  kind.checked_on_update = fields.truth("checkedOnUpdate", false);
+  kind.gated_updates = fields.truth("gatedUpdates", false);
   for (const auto& [item, at] : fields.list("ends", kMostEnds, true))
     kind.ends.push_back(read_end(*item, at, fields.errors()));
 }

@@ -109,6 +109,8 @@ struct KindDescription {
   std::vector<EndRule> ends;
   Predicate on_hold;                     // its controller does nothing until a user repairs it; it needs no quota
   Predicate left_alone;                  // muster ignores such an object until it has a Workload
+  bool checked_on_update = false;        // the forms of labels and annotations are checked at updates too
+  bool gated_updates = false;            // updates outside of queues: see JobKind::has_gated_updates
   bool elastic = false;                  // its jobs can have kueue.x-k8s.io/elastic-job
   const KindHook* hook = nullptr;        // code for what paths cannot say (kinds/kind_hook.h); lives forever
   std::vector<ConsultedKind> consulted;  // its addresses are settled

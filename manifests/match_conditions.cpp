@@ -3,9 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "api/meta/constants.h"
-#include "api/unqueued_kinds.h"
 #include "jobs/group_scheduling.h"
 #include "jobs/job_controller_users.h"
+#include "kinds/unqueued_kinds.h"
 #include "manifests/names.h"
 
 namespace muster::manifests::match_conditions {

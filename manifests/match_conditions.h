@@ -21,7 +21,7 @@ nlohmann::json more_than_its_deletion();
 nlohmann::json queued_or_gang();
 nlohmann::json not_sent_by_another_entry();
 
-// Objects of kinds that are not queued (api/unqueued_kinds.h): those that carry such a key, or the
+// Objects of kinds that are not queued (kinds/unqueued_kinds.h): those that carry such a key, or the
 // label with the queue's name in their pod template, and did not before; and those without a
 // controller.
 nlohmann::json first_asks_for_queue();

@@ -1,5 +1,5 @@
 // An admission policy that tells users whose objects ask for a queue that muster does not queue
-// objects of that kind (api/unqueued_kinds.h). The API server evaluates it by itself (CEL), so it
+// objects of that kind (kinds/unqueued_kinds.h). The API server evaluates it by itself (CEL), so it
 // also speaks while muster is down, and costs no call. Pure.
 //
 //   on CREATE  of an object with a label or an annotation of kueue.x-k8s.io or muster.batch, or with
@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "api/meta/resource_type.h"
-#include "api/unqueued_kinds.h"
+#include "kinds/unqueued_kinds.h"
 
 namespace muster::manifests {
 

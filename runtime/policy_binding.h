@@ -7,7 +7,7 @@
 #include <stop_token>
 #include <string>
 
-#include "api/unqueued_kinds.h"
+#include "kinds/unqueued_kinds.h"
 #include "kube/api.h"
 #include "kube/transport/timing.h"
 #include "manifests/unqueued_policy.h"

@@ -1,10 +1,10 @@
 #include <algorithm>
 
 #include "api/config/configuration.h"
-#include "api/unqueued_kinds.h"
 #include "base/did_you_mean.h"
 #include "kinds/kind_description.h"
 #include "kinds/serving_types.h"
+#include "kinds/unqueued_kinds.h"
 
 namespace muster {
 

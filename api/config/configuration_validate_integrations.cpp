@@ -8,7 +8,7 @@
 #include "api/meta/names.h"
 #include "api/meta/selectors.h"
 #include "api/meta/time.h"
-#include "api/unqueued_kinds.h"
+#include "kinds/unqueued_kinds.h"
 
 namespace muster {
 

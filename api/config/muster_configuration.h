@@ -14,9 +14,9 @@
 #include "api/config/queue_settings.h"
 #include "api/config/rule_settings.h"
 #include "api/meta/field_error.h"
-#include "api/unqueued_kinds.h"
 #include "base/clock.h"
 #include "base/result.h"
+#include "kinds/unqueued_kinds.h"
 
 namespace muster {
 

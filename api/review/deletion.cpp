@@ -7,7 +7,7 @@
 
 #include "api/codec/json.h"
 #include "api/review/review.h"
-#include "api/unqueued_kinds.h"
+#include "kinds/unqueued_kinds.h"
 
 namespace muster {
 namespace {

@@ -8,8 +8,8 @@
 #include "api/meta/constants.h"
 #include "api/meta/owner_reference.h"
 #include "api/pods/pod_reason.h"
-#include "api/unqueued_kinds.h"
 #include "base/ascii.h"
+#include "kinds/unqueued_kinds.h"
 
 namespace muster::commands {
 

@@ -4,12 +4,12 @@
 
 #include "api/codec/json.h"
 #include "api/meta/constants.h"
-#include "api/unqueued_kinds.h"
 #include "base/whole_number.h"
 #include "commands/kubectl/own_session.h"
 #include "commands/moving/rules/components.h"
 #include "commands/review/review_input.h"
 #include "jobs/job_kind.h"
+#include "kinds/unqueued_kinds.h"
 #include "kube/leases/lease_record.h"
 #include "kube/list_objects.h"
 #include "manifests/api_services.h"

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "api/review/review.h"
-#include "api/unqueued_kinds.h"
 #include "commands/review/review_finding.h"
+#include "kinds/unqueued_kinds.h"
 
 namespace muster::commands {
 

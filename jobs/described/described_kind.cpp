@@ -80,7 +80,7 @@ json patched_list(const PodSetSource& source, const DescribedJob& job, size_t so
 DescribedKind::DescribedKind(const KindDescription& kind)
     : JobKind(kind.type(), kind.framework, kind.default_manager, false),
       kind_(kind),
-      edits_(kind.hook == nullptr ? nullptr : find_edit_hook(kind.hook->name)) {}
+      edits_(kind.hook == nullptr || kind.hook->start == nullptr ? nullptr : kind.hook) {}
 
 bool DescribedKind::suspended(const json& job) const {
   const json* value = kind_.suspend.find(job);
@@ -136,15 +136,12 @@ std::string_view DescribedKind::managed_by(const TypedObject& job) const {
   return job_of(job).managed_by;
 }
 
-// The kinds that share Kueue's base webhook are checked at creation.
 bool DescribedKind::forms_are_checked_on_update() const {
-  return has_gated_updates() || kind_.framework == "kubeflow.org/mpijob" ||
-         kind_.framework == "trainer.kubeflow.org/trainjob";
+  return kind_.checked_on_update;
 }
 
-// Kueue's webhooks of Ray and Spark have their own rule for updates.
 bool DescribedKind::has_gated_updates() const {
-  return kind_.group == "ray.io" || kind_.group == "sparkoperator.k8s.io";
+  return kind_.gated_updates;
 }
 
 std::optional<TypedObject> DescribedKind::consulted(const TypedObject& object, const ConsultedLookup& find) const {

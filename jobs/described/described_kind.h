@@ -1,7 +1,6 @@
 // A kind of job that a description defines completely (kinds/kind_description.h).
 #pragma once
 
-#include "jobs/described/edit_hook.h"
 #include "jobs/job_kind.h"
 #include "kinds/kind_description.h"
 
@@ -71,7 +70,7 @@ class DescribedKind final : public JobKind {
   std::vector<ConstPodTemplateRef> made_templates(const DescribedJob& job) const;
 
   const KindDescription& kind_;
-  const EditHook* edits_;  // nullptr: starts and stops edit the pod templates
+  const KindHook* edits_;  // nullptr: starts and stops edit the pod templates
 };
 
 }  // namespace muster::jobs

@@ -12,12 +12,12 @@
 #include "api/pod.h"
 #include "api/pods/in_place_pod.h"
 #include "api/pods/queued_pod.h"
-#include "api/unqueued_kinds.h"
 #include "base/overloaded.h"
 #include "jobs/group_scheduling.h"
 #include "jobs/kept/object_bytes.h"
 #include "jobs/management.h"
 #include "kinds/kind_description.h"
+#include "kinds/unqueued_kinds.h"
 
 namespace muster::jobs {
 namespace {

@@ -4,10 +4,10 @@
 #include <deque>
 
 #include "api/meta/names.h"
-#include "api/unqueued_kinds.h"
 #include "base/ascii.h"
 #include "base/did_you_mean.h"
 #include "kinds/serving_types.h"
+#include "kinds/unqueued_kinds.h"
 
 namespace muster::jobs {
 namespace {

@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "jobs/job_kind.h"
-#include "jobs/pod_set_info.h"
+#include "kinds/pod_set_info.h"
 
 namespace muster::jobs {
 

@@ -8,10 +8,10 @@
 
 #include "api/codec/json.h"
 #include "base/ascii.h"
-#include "kinds/hooks/hooks.h"
 #include "kinds/kind_description.h"
+#include "kinds/kind_hook.h"
 
-namespace muster {
+namespace muster::hooks::ray {
 namespace {
 
 using nlohmann::json;
@@ -140,6 +140,7 @@ void read(const json& object, DescribedJob& job) {
 
 }  // namespace
 
-const KindHook ray_hook = {.name = "ray", .read = read};
+extern const KindHook hook;
+const KindHook hook = {.name = "ray", .read = read};
 
-}  // namespace muster
+}  // namespace muster::hooks::ray

@@ -6,13 +6,13 @@ namespace muster::reconcilers {
 namespace {
 
 // A pod set as it runs, after its admission; nullopt when it could not.
-std::optional<PodSet> running(const PodSet& pod_set, const std::vector<jobs::PodSetInfo>& infos,
+std::optional<PodSet> running(const PodSet& pod_set, const std::vector<PodSetInfo>& infos,
                               std::vector<Toleration>& tolerations) {
   const auto info = std::find_if(infos.begin(), infos.end(),
-                                 [&](const jobs::PodSetInfo& candidate) { return candidate.name == pod_set.name; });
+                                 [&](const PodSetInfo& candidate) { return candidate.name == pod_set.name; });
   if (info == infos.end()) return std::nullopt;
-  jobs::PodSetInfo merged = jobs::info_of_pod_set(pod_set);
-  if (!jobs::merge(merged, *info)) return std::nullopt;
+  PodSetInfo merged = jobs::info_of_pod_set(pod_set);
+  if (!merge(merged, *info)) return std::nullopt;
   tolerations = std::move(merged.tolerations);
   PodSet result = pod_set;
   if (pod_set.min_count) result.count = info->count;
@@ -61,13 +61,13 @@ std::optional<bool> same_as_running(const JobContext& context, const std::vector
 
 }  // namespace
 
-Result<std::vector<jobs::PodSetInfo>, NoStart> infos_of_admission(const JobContext& context, const Workload& workload) {
-  std::vector<jobs::PodSetInfo> infos;
+Result<std::vector<PodSetInfo>, NoStart> infos_of_admission(const JobContext& context, const Workload& workload) {
+  std::vector<PodSetInfo> infos;
   if (!workload.status.admission) return infos;
   const StartContext start{context.state, context.queues(), workload, context.job};
   for (const PodSetAssignment& assignment : workload.status.admission->pod_sets) {
     const PodSet* pod_set = workload.find(assignment.name);
-    jobs::PodSetInfo info;
+    PodSetInfo info;
     info.name = assignment.name;
     info.count = assignment.count.value_or(pod_set == nullptr ? 0 : pod_set->count);
     for (const StartContribution* contribution : context.contributions) {

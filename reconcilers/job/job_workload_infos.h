@@ -13,7 +13,7 @@
 namespace muster::reconcilers {
 
 // One for each pod set of the admission, in order: what the contributions of the context add.
-Result<std::vector<jobs::PodSetInfo>, NoStart> infos_of_admission(const JobContext& context, const Workload& workload);
+Result<std::vector<PodSetInfo>, NoStart> infos_of_admission(const JobContext& context, const Workload& workload);
 
 // Pod sets and the longest time to run are the same; those of a job that runs as its
 // admission has made them.

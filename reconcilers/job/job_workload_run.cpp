@@ -16,8 +16,8 @@ using nlohmann::json;
 // A missing flavor can be created later. Events of flavors do not lead to their jobs.
 constexpr Duration kFlavorInterval = std::chrono::seconds(5);
 
-std::vector<jobs::PodSetInfo> infos_like(const Workload* like) {
-  std::vector<jobs::PodSetInfo> infos;
+std::vector<PodSetInfo> infos_like(const Workload* like) {
+  std::vector<PodSetInfo> infos;
   if (like == nullptr) return infos;
   for (const PodSet& pod_set : like->pod_sets) infos.push_back(jobs::info_of_pod_set(pod_set));
   return infos;

@@ -2,24 +2,24 @@
 #include <algorithm>
 
 #include "api/workload.h"
-#include "jobs/pod_set_info.h"
+#include "kinds/pod_set_info.h"
 #include "reconcilers/start/start_contribution.h"
 
 namespace muster::reconcilers {
 namespace {
 
-Outcome<NoStart> add_check_updates(const StartContext& context, const PodSetAssignment&, jobs::PodSetInfo& info) {
+Outcome<NoStart> add_check_updates(const StartContext& context, const PodSetAssignment&, PodSetInfo& info) {
   for (const AdmissionCheckState& check : context.workload.status.admission_checks) {
     const auto update = std::find_if(check.pod_set_updates.begin(), check.pod_set_updates.end(),
                                      [&](const PodSetUpdate& candidate) { return candidate.name == info.name; });
     if (update == check.pod_set_updates.end()) continue;
-    const jobs::PodSetInfo wanted{.name = info.name,
+    const PodSetInfo wanted{.name = info.name,
                                   .labels = update->labels,
                                   .annotations = update->annotations,
                                   .node_selector = update->node_selector,
                                   .tolerations = update->tolerations,
                                   .scheduling_gates = {}};
-    if (auto merged = jobs::merge(info, wanted); !merged)
+    if (auto merged = merge(info, wanted); !merged)
       return fail_with(NoStart{.message = "in admission check \"" + check.name + "\": " + merged.error().message});
   }
   return Done{};

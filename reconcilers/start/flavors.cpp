@@ -4,14 +4,14 @@
 
 #include "api/cluster_queue.h"
 #include "api/workload.h"
-#include "jobs/pod_set_info.h"
+#include "kinds/pod_set_info.h"
 #include "reconcilers/start/start_contribution.h"
 #include "state/cluster_state.h"
 
 namespace muster::reconcilers {
 namespace {
 
-Outcome<NoStart> add_flavors(const StartContext& context, const PodSetAssignment& assignment, jobs::PodSetInfo& info) {
+Outcome<NoStart> add_flavors(const StartContext& context, const PodSetAssignment& assignment, PodSetInfo& info) {
   std::set<std::string_view> done;
   for (const auto& [resource, name] : assignment.flavors) {
     if (!done.insert(name).second) continue;

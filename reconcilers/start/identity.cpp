@@ -3,7 +3,7 @@
 #include "api/meta/constants.h"
 #include "api/meta/names.h"
 #include "api/workload.h"
-#include "jobs/pod_set_info.h"
+#include "kinds/pod_set_info.h"
 #include "jobs/queued_job.h"
 #include "reconcilers/start/start_contribution.h"
 
@@ -19,7 +19,7 @@ void put(Labels& map, std::string_view key, std::string_view value) {
   map.insert_or_assign(std::string(key), std::string(value));
 }
 
-Outcome<NoStart> add_identity(const StartContext& context, const PodSetAssignment&, jobs::PodSetInfo& info) {
+Outcome<NoStart> add_identity(const StartContext& context, const PodSetAssignment&, PodSetInfo& info) {
   const RuleSettings& rules = context.queues.rules;
   const Workload& workload = context.workload;
   put(info.labels, kPodSetLabel, info.name);

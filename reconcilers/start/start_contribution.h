@@ -3,7 +3,7 @@
 //
 // One list holds for jobs of all kinds, for pods and their groups, and so for the pods of serving sets. What a
 // contribution adds to a pod set goes into the templates of a job, or into each pod that loses its gate. Where the
-// template itself has another value for a key, the job cannot start (jobs/pod_set_info.h, merge). Pure functions of
+// template itself has another value for a key, the job cannot start (kinds/pod_set_info.h, merge). Pure functions of
 // values.
 #pragma once
 
@@ -15,6 +15,7 @@
 namespace muster {
 
 struct PodSetAssignment;
+struct PodSetInfo;
 struct QueueSettings;
 struct Workload;
 
@@ -23,7 +24,6 @@ struct Workload;
 namespace muster::jobs {
 
 class QueuedJob;
-struct PodSetInfo;
 
 }  // namespace muster::jobs
 
@@ -53,7 +53,7 @@ struct NoStart {
 struct StartContribution {
   std::string_view name;
   // Adds to `info` of a pod set of the admission, which has its name, its count, and what earlier contributions added.
-  Outcome<NoStart> (*add)(const StartContext& context, const PodSetAssignment& assignment, jobs::PodSetInfo& info);
+  Outcome<NoStart> (*add)(const StartContext& context, const PodSetAssignment& assignment, PodSetInfo& info);
 };
 
 }  // namespace muster::reconcilers

@@ -8,7 +8,7 @@ set(MUSTER_UNITY_BATCH 8 CACHE STRING "How many sources of a room are compiled a
 
 # Each of these defines what its neighbors define too: the functions of a mutator, of a reconciler, of a hook, of a job kind.
 file(GLOB muster_alone CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/mutators/*.cpp
-     ${CMAKE_SOURCE_DIR}/kinds/hooks/*.cpp ${CMAKE_SOURCE_DIR}/jobs/described/edit_*.cpp ${CMAKE_SOURCE_DIR}/reconcilers/queues/*.cpp)
+     ${CMAKE_SOURCE_DIR}/kinds/hooks/*.cpp ${CMAKE_SOURCE_DIR}/reconcilers/queues/*.cpp)
 foreach(source api/config/configuration_schema.cpp api/config/feature_gates.cpp jobs/described/described_kind.cpp
         jobs/jobset/jobset.cpp jobs/pod/pod_kind.cpp kube/transport/connection.cpp reconcilers/jobset/jobset_crd.cpp
         reconcilers/workload/workload.cpp)

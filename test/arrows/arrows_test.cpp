@@ -234,7 +234,7 @@ TEST_CASE("arrows: a header and its source are one module, and no modules go in 
       "forecast/run forecast/runner",
       "forecast/scenario_build forecast/scenario_reader",
       "jobs/described/described_kind jobs/job_kind",
-      "kinds/described_job kinds/hooks/hooks kinds/kind_description kinds/kind_hook",
+      "kinds/described_job kinds/kind_description kinds/kind_hook",
       "kube/transport/cluster_access kube/transport/kubeconfig",
       "manifests/catalog manifests/chart",
       "reconcilers/queues/cluster_queue reconcilers/queues/cohort reconcilers/queues/queue_status",

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <set>
 
-#include "api/unqueued_kinds.h"
 #include "base/ascii.h"
 #include "kinds/serving_types.h"
+#include "kinds/unqueued_kinds.h"
 
 namespace muster::jobs::named_kind_test {
 namespace {

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "api/codec/yaml.h"
-#include "api/unqueued_kinds.h"
 #include "kinds/described_job.h"
+#include "kinds/unqueued_kinds.h"
 
 namespace kind_description_test {
 

@@ -5,8 +5,8 @@
 
 #include "api/codec/yaml.h"
 #include "kinds/described_job.h"
-#include "kinds/hooks/hooks.h"
 #include "kinds/kind_description.h"
+#include "kinds/kind_hook.h"
 
 namespace kind_hooks_test {
 
@@ -85,7 +85,7 @@ TEST_CASE("hooks: the status of an AppWrapper never makes it smaller") {
 
 TEST_CASE("hooks: an AppWrapper that declares fewer pods than it makes is told so") {
   const auto errors = [](const std::string& component) {
-    return uncounted_pods(read_yaml("{spec: {components: [" + component + "]}}")->at(0).value);
+    return find_kind_hook("appwrapper")->uncounted_pods(read_yaml("{spec: {components: [" + component + "]}}")->at(0).value);
   };
   const std::string job = "template: {apiVersion: batch/v1, kind: Job, spec: {parallelism: 5, template: " + kPod + "}}";
   CHECK(errors("{" + job + "}").empty());

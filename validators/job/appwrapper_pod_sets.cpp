@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "jobs/management.h"
-#include "kinds/hooks/hooks.h"
+#include "kinds/kind_hook.h"
 #include "validators/validator.h"
 
 namespace muster::validators::appwrapper_pod_sets {
@@ -17,7 +17,7 @@ namespace {
 
 FieldErrors errors_in(const Review& review) {
   if (!jobs::is_queued_here(review)) return {};
-  return new_errors(review, [](const nlohmann::json& object) { return uncounted_pods(object); });
+  return new_errors(review, find_kind_hook("appwrapper")->uncounted_pods);
 }
 
 FieldErrors check(const Review& review) {

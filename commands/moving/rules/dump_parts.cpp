@@ -6,7 +6,7 @@
 #include "api/codec/json.h"
 #include "api/meta/constants.h"
 #include "api/pods/pod_phase.h"
-#include "api/unqueued_kinds.h"
+#include "kinds/unqueued_kinds.h"
 
 namespace muster::commands {
 namespace {

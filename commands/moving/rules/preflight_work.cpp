@@ -7,13 +7,13 @@
 #include "api/meta/owner_reference.h"
 #include "api/pods/pod_phase.h"
 #include "api/texts/unmet_requests.h"
-#include "api/unqueued_kinds.h"
 #include "commands/moving/rules/preflight.h"
 #include "jobs/job_kind.h"
 #include "jobs/queued_job.h"
 #include "jobs/unmet_requests.h"
 #include "jobs/unread_annotations.h"
 #include "kinds/typed_object.h"
+#include "kinds/unqueued_kinds.h"
 
 namespace muster::commands {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/unqueued_kinds.h"
+#include "kinds/unqueued_kinds.h"
 
 namespace explain_unqueued_test {
 

@@ -165,7 +165,7 @@ TEST_CASE("a job is started without the gate that Kueue gave to the pods of elas
   object["spec"]["template"]["spec"]["schedulingGates"] = {{{"name", "kueue.x-k8s.io/elastic-job"}},
                                                            {{"name", "example.com/licence"}}};
   const TypedObject job = read_object(kJobs, object);
-  const auto patch = jobs::QueuedJob(jobs::batch_job, job).start_patch({jobs::PodSetInfo{}});
+  const auto patch = jobs::QueuedJob(jobs::batch_job, job).start_patch({PodSetInfo{}});
   REQUIRE(patch.ok());
   object.merge_patch(*patch);
   CHECK(object["spec"]["template"]["spec"]["schedulingGates"] == json::array({{{"name", "example.com/licence"}}}));

@@ -29,10 +29,10 @@ inline bool scales_itself(const json& job) {
   return bool_at(job, {"spec", "enableInTreeAutoscaling"});
 }
 
-inline std::vector<jobs::PodSetInfo> read_infos(const json& list) {
-  std::vector<jobs::PodSetInfo> infos;
+inline std::vector<PodSetInfo> read_infos(const json& list) {
+  std::vector<PodSetInfo> infos;
   for (const json& item : list) {
-    jobs::PodSetInfo info = jobs::info_of_template({{"metadata", item}, {"spec", item}});
+    PodSetInfo info = info_of_template({{"metadata", item}, {"spec", item}});
     info.name = string_at(item, {"name"});
     info.count = int32_at(item, {"count"});
     infos.push_back(std::move(info));

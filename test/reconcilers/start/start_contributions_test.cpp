@@ -32,10 +32,10 @@ constexpr const char* kConflict =
     "value2=r1";
 
 // The smallest contribution: a label.
-Outcome<NoStart> add_rack(const reconcilers::StartContext&, const PodSetAssignment&, jobs::PodSetInfo& info) {
-  jobs::PodSetInfo rack;
+Outcome<NoStart> add_rack(const reconcilers::StartContext&, const PodSetAssignment&, PodSetInfo& info) {
+  PodSetInfo rack;
   rack.labels.emplace(kRack, "r1");
-  if (auto merged = jobs::merge(info, rack); !merged) return fail_with(NoStart{.message = merged.error().message});
+  if (auto merged = merge(info, rack); !merged) return fail_with(NoStart{.message = merged.error().message});
   return Done{};
 }
 

@@ -1,4 +1,4 @@
-#include "api/unqueued_kinds.h"
+#include "kinds/unqueued_kinds.h"
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,7 @@
 // Kinds that users give queue names to and that muster does not queue. All messages about them derive from
 // this table: the admission policy (manifests/unqueued_policy.h), `muster review`, `muster explain`, and the
-// names of frameworks that a configuration can have. A kind that muster starts to queue is removed from the
-// table.
+// names of frameworks that a configuration can have. Kinds with a row (kinds/rows) are in it by that row, since a
+// configuration can leave each of them out.
 //
 // Source: Kueue's integrations; Kubernetes' own kinds that make pods.
 #pragma once

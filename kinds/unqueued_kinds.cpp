@@ -1,41 +1,44 @@
-#include "api/unqueued_kinds.h"
+#include "kinds/unqueued_kinds.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
 
 #include "api/codec/json.h"
 #include "api/meta/constants.h"
 #include "api/meta/owner_reference.h"
 #include "base/ascii.h"
+#include "kinds/kind_description.h"
+#include "kinds/kind_registry.h"
 
 namespace muster {
 namespace {
 
 using nlohmann::json;
 
-constexpr UnqueuedKind kKinds[] = {
+// Kubernetes' own kinds that make pods, and kinds whose code is in muster.
+constexpr UnqueuedKind kWithoutRow[] = {
     {"deployment", "apps", "v1", "Deployment", "deployments"},
-    {"kubeflow.org/jaxjob", "kubeflow.org", "v1", "JAXJob", "jaxjobs"},
-    {"kubeflow.org/mpijob", "kubeflow.org", "v2beta1", "MPIJob", "mpijobs"},
-    {"kubeflow.org/paddlejob", "kubeflow.org", "v1", "PaddleJob", "paddlejobs"},
-    {"kubeflow.org/pytorchjob", "kubeflow.org", "v1", "PyTorchJob", "pytorchjobs"},
-    {"kubeflow.org/tfjob", "kubeflow.org", "v1", "TFJob", "tfjobs"},
-    {"kubeflow.org/xgboostjob", "kubeflow.org", "v1", "XGBoostJob", "xgboostjobs"},
     {"leaderworkerset.x-k8s.io/leaderworkerset", "leaderworkerset.x-k8s.io", "v1", "LeaderWorkerSet",
      "leaderworkersets"},
     {"pod", "", "v1", "Pod", "pods"},
-    {"ray.io/raycluster", "ray.io", "v1", "RayCluster", "rayclusters"},
-    {"ray.io/rayjob", "ray.io", "v1", "RayJob", "rayjobs"},
-    {"ray.io/rayservice", "ray.io", "v1", "RayService", "rayservices"},
-    {"sparkoperator.k8s.io/sparkapplication", "sparkoperator.k8s.io", "v1beta2", "SparkApplication",
-     "sparkapplications"},
     {"statefulset", "apps", "v1", "StatefulSet", "statefulsets"},
-    {"trainer.kubeflow.org/trainjob", "trainer.kubeflow.org", "v1alpha1", "TrainJob", "trainjobs"},
-    {"workload.codeflare.dev/appwrapper", "workload.codeflare.dev", "v1beta2", "AppWrapper", "appwrappers"},
     {"", "apps", "v1", "DaemonSet", "daemonsets"},
     {"", "apps", "v1", "ReplicaSet", "replicasets"},
     {"", "", "v1", "ReplicationController", "replicationcontrollers"},
 };
+
+// With the rows of kinds/rows.
+std::vector<UnqueuedKind> all_kinds() {
+  std::vector<UnqueuedKind> all(std::begin(kWithoutRow), std::end(kWithoutRow));
+  for (const KindDescriptionPtr& row : KindRegistry::built_in()->described())
+    all.push_back({row->framework, row->group, row->version, row->kind, row->plural});
+  std::stable_sort(all.begin(), all.end(), [](const UnqueuedKind& a, const UnqueuedKind& b) {
+    return std::pair(a.framework.empty(), a.framework) < std::pair(b.framework.empty(), b.framework);
+  });
+  return all;
+}
 
 bool has_key_of_ours(const json& map) {
   for (auto it = map.begin(); it != map.end(); ++it) {
@@ -61,20 +64,23 @@ bool is_word_for(std::string_view word, const UnqueuedKind& kind) {
 }  // namespace
 
 std::span<const UnqueuedKind> unqueued_kinds() {
-  return kKinds;
+  static const std::vector<UnqueuedKind> kAll = all_kinds();
+  return kAll;
 }
 
 const UnqueuedKind* find_unqueued_kind(std::string_view group, std::string_view kind) {
-  const auto* found = std::find_if(std::begin(kKinds), std::end(kKinds), [&](const UnqueuedKind& candidate) {
+  const auto all = unqueued_kinds();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const UnqueuedKind& candidate) {
     return candidate.group == group && candidate.kind == kind;
   });
-  return found == std::end(kKinds) ? nullptr : found;
+  return found == all.end() ? nullptr : &*found;
 }
 
 const UnqueuedKind* find_unqueued_kind(std::string_view word) {
-  const auto* found = std::find_if(std::begin(kKinds), std::end(kKinds),
-                                   [&](const UnqueuedKind& candidate) { return is_word_for(word, candidate); });
-  return found == std::end(kKinds) ? nullptr : found;
+  const auto all = unqueued_kinds();
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const UnqueuedKind& candidate) { return is_word_for(word, candidate); });
+  return found == all.end() ? nullptr : &*found;
 }
 
 bool asks_for_queue(const json& object) {

@@ -1,4 +1,4 @@
-#include "jobs/pod_set_info.h"
+#include "kinds/pod_set_info.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -6,7 +6,7 @@
 #include "api/codec/json.h"
 #include "api/meta/object_meta.h"
 
-namespace muster::jobs {
+namespace muster {
 namespace {
 
 using nlohmann::json;
@@ -94,4 +94,4 @@ json template_patch(const PodSetInfo& before, const PodSetInfo& after) {
   return patch;
 }
 
-}  // namespace muster::jobs
+}  // namespace muster

@@ -13,7 +13,7 @@
 #include "api/tolerations.h"
 #include "base/result.h"
 
-namespace muster::jobs {
+namespace muster {
 
 struct PodSetInfo {
   std::string name;
@@ -36,4 +36,4 @@ Outcome<> merge(PodSetInfo& info, const PodSetInfo& more);
 // `after`; null when nothing changes.
 nlohmann::json template_patch(const PodSetInfo& before, const PodSetInfo& after);
 
-}  // namespace muster::jobs
+}  // namespace muster

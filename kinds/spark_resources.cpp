@@ -1,4 +1,4 @@
-#include "kinds/hooks/spark_resources.h"
+#include "kinds/spark_resources.h"
 
 #include <algorithm>
 #include <array>
