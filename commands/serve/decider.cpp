@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "commands/serve/running_decider.h"
 #include "manifests/webhooks.h"
 #include "runtime/kueue/kueue_guard.h"
 #include "runtime/serving.h"
@@ -105,7 +104,19 @@ void Decider::begin(const runtime::Surroundings& surroundings) {
         {{"looked for", "ValidatingWebhookConfiguration " + std::string(manifests::kForeignJobSetWebhooks)}});
   }
   serving_->set_unsynced("not yet");
-  running_ = std::make_unique<Running>(*this, surroundings);
+  running_ = std::make_unique<RunningDecider>(DeciderParts{.flags = flags_,
+                                                           .settings = settings_,
+                                                           .own_namespace = namespace_,
+                                                           .clock = clock_,
+                                                           .api = api_,
+                                                           .leadership = leadership_,
+                                                           .queue_metrics = queue_metrics_,
+                                                           .engine_metrics = engine_metrics_,
+                                                           .reports = reports_,
+                                                           .history = history_,
+                                                           .loop = [this] { return loop(); },
+                                                           .bundles_seen = bundles_seen_},
+                                              surroundings);
   {
     MutexLock lock(mutex_);
     rules_ = std::make_shared<const RuleSettings>(

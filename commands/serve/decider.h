@@ -12,16 +12,14 @@
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "commands/serve/api_server.h"
+#include "commands/serve/running_decider.h"
 #include "commands/serve/serve_flags.h"
 #include "runtime/engine_loop.h"
 #include "runtime/engine_reports.h"
-#include "runtime/engine_watch.h"
 #include "runtime/leadership.h"
 #include "runtime/load_settings.h"
 #include "runtime/readers/history_recorder.h"
-#include "runtime/readers/late_pod_reader.h"
 #include "runtime/readers/start_recorder.h"
-#include "runtime/recording/file_recorder.h"
 #include "runtime/surroundings.h"
 #include "server/metrics/engine_metrics.h"
 #include "server/metrics/queue_metrics.h"
@@ -68,8 +66,6 @@ class Decider {
   server::EngineMetrics& engine_metrics() { return engine_metrics_; }
 
  private:
-  class Running;
-
   void learn(const std::stop_token& stop);
   void keep_away_from_kueue(const runtime::Surroundings& surroundings, const std::stop_token& stop);
   void begin(const runtime::Surroundings& surroundings) EXCLUDES(mutex_);
@@ -97,7 +93,7 @@ class Decider {
   server::EngineMetrics engine_metrics_;
   runtime::EngineReports reports_{engine_metrics_};
   runtime::HistoryRecorder history_{clock_};
-  std::unique_ptr<Running> running_;                // null: muster has not begun to decide
+  std::unique_ptr<RunningDecider> running_;         // null: muster has not begun to decide
   std::shared_ptr<runtime::StartRecorder> starts_;  // null: --no-start-estimates
   std::jthread learner_;
 };
