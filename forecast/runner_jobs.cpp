@@ -6,8 +6,9 @@
 #include "forecast/chance.h"
 #include "forecast/runner.h"
 #include "reconcilers/workload/flavor_clock.h"
-#include "reconcilers/workload/job_workload_status.h"
+#include "reconcilers/workload/pods_ready.h"
 #include "reconcilers/workload/workload.h"
+#include "reconcilers/workload/workload_editor.h"
 #include "state/queues_of.h"
 
 namespace muster::forecast {
@@ -155,9 +156,10 @@ void Runner::fill_nodes() {
 }
 
 void Runner::get_ready(uint32_t job, Live& live) {
-  put_status(
-      job, live,
-      reconcilers::status_with_pods(*live.workload, reconcilers::pods_ready_condition(*live.workload, true, stamp())));
+  const reconcilers::PodsReady ready = reconcilers::pods_ready_after(*live.workload, true);
+  reconcilers::WorkloadEditor editor(*live.workload, context(), reconcilers::Stamp::kExact);
+  editor.set_pods_ready(ready.is_true, ready.reason, ready.message);
+  put_status(job, live, std::move(editor.status));
 }
 
 void Runner::await_checks(uint32_t job, Live& live) {
@@ -205,13 +207,16 @@ void Runner::release(uint32_t job, Live& live) {
     history_.stays[live.stay].ended_by_eviction = true;
   }
   const Condition evicted = *find_condition(live.workload->status.conditions, kEvictedCondition);
-  const Duration admitted_for = decisions_.admitted_for(*live.workload, now());
-  put_status(job, live, reconcilers::released_status(*live.workload, evicted, admitted_for, stamp()));
+  reconcilers::WorkloadEditor editor(*live.workload, context(), reconcilers::Stamp::kExact);
+  editor.release_evicted(evicted);
+  put_status(job, live, std::move(editor.status));
 }
 
 void Runner::end(uint32_t job, Live& live) {
   history_.stays[live.stay].to = elapsed_;
-  put_status(job, live, reconcilers::finished_status(*live.workload, kSucceededReason, "", stamp()));
+  reconcilers::WorkloadEditor editor(*live.workload, context(), reconcilers::Stamp::kExact);
+  editor.finish(kSucceededReason, "");
+  put_status(job, live, std::move(editor.status));
   forget(job, Fate::kFinished);
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "reconcilers/workload/workload_draft.h"
+#include "reconcilers/workload/workload_editor.h"
 #include "state/indexes.h"
 
 namespace muster::reconcilers {
@@ -29,17 +29,17 @@ void take_verdict(CheckVerdict verdict, Timestamp stamp, AdmissionCheckState& kn
 
 void answer(const Workload& workload, const ReconcileContext& context, Plan& plan) {
   if (!asks_checks(workload)) return;
-  WorkloadDraft draft(workload, context);
-  for (AdmissionCheckState& known : draft.status.admission_checks) {
+  WorkloadEditor editor(workload, context);
+  for (AdmissionCheckState& known : editor.status.admission_checks) {
     const AdmissionCheck* check = context.state.find<AdmissionCheck>(known.name);
     if (check == nullptr || !check->active() || is_answered(known)) continue;
     const CheckController* controller = find_check_controller(context.check_controllers, check->controller);
     if (controller == nullptr) continue;
     // `known` changes with the verdict, and the verdict is about what is written.
     const AdmissionCheckState written = known;
-    take_verdict(controller->judge({context, workload, written}, *check, plan), whole_seconds(draft.time()), known);
+    take_verdict(controller->judge({context, workload, written}, *check, plan), whole_seconds(editor.time()), known);
   }
-  draft.write_into(plan);
+  editor.write_into(plan);
 }
 
 void keep_active(const AdmissionCheck& check, const ReconcileContext& context, Plan& plan) {

@@ -33,10 +33,10 @@ const Workload* admitted_workload(const GangOwner& owner, const state::ClusterSt
 std::optional<Write> evict(const Workload& workload, const ReconcileContext& context, const std::string& message) {
   if (workload.evicted() || workload.is_true(kDeactivationTargetCondition)) return std::nullopt;
   const auto& wait = context.queues().wait_for_pods_ready;
-  WorkloadDraft draft(workload, context);
-  evict_late_gang(draft, wait ? wait->requeuing : context.queues().late_gang_requeuing, message);
+  WorkloadEditor editor(workload, context);
+  evict_late_gang(editor, wait ? wait->requeuing : context.queues().late_gang_requeuing, message);
   Plan plan;
-  draft.write_into(plan);
+  editor.write_into(plan);
   return std::move(plan.writes.front());
 }
 

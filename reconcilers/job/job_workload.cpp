@@ -19,9 +19,9 @@
 #include "reconcilers/job/job_workload_run.h"
 #include "reconcilers/job/job_workload_standing.h"
 #include "reconcilers/workload/flavor_clock.h"
-#include "reconcilers/workload/job_workload_status.h"
 #include "reconcilers/workload/pods_left.h"
-#include "reconcilers/workload/workload_draft.h"
+#include "reconcilers/workload/pods_ready.h"
+#include "reconcilers/workload/workload_editor.h"
 #include "reconcilers/workload/workload_queues.h"
 #include "scheduler/eligibility.h"
 #include "scheduler/scheduler.h"
@@ -74,10 +74,8 @@ std::string name_in_events(const Workload& workload) {
 }  // namespace
 
 void tell_end(const JobContext& context, const Workload& workload, const jobs::JobEnd& job_end, Plan& plan) {
-  const std::string_view reason = job_end.success ? kSucceededReason : kFailedReason;
-  Write write = write_status(workload, finished_status(workload, reason, job_end.message, context.stamp()));
-  write.events = {context.event(EventReason::kFinishedWorkload, name_in_events(workload))};
-  plan.writes.push_back(std::move(write));
+  finish_workload(context, workload, finished_reason(job_end), job_end.message, plan,
+                  context.event(EventReason::kFinishedWorkload, name_in_events(workload)));
 }
 
 namespace {
@@ -93,10 +91,11 @@ bool same_pods(std::vector<ReclaimablePod> one, std::vector<ReclaimablePod> othe
 
 Step tell_reclaimable(const JobContext& context, const Workload& workload, Plan& plan) {
   if (!context.queues().rules.enabled(Gate::kReclaimablePods)) return Step::kContinue;
-  WorkloadStatus status = workload.status;
-  status.reclaimable_pods = context.job.reclaimable_pods();
-  if (same_pods(status.reclaimable_pods, workload.status.reclaimable_pods)) return Step::kContinue;
-  plan.writes.push_back(write_status(workload, status));
+  std::vector<ReclaimablePod> reclaimable = context.job.reclaimable_pods();
+  if (same_pods(reclaimable, workload.status.reclaimable_pods)) return Step::kContinue;
+  WorkloadEditor editor = edit_workload(context, workload);
+  editor.status.reclaimable_pods = std::move(reclaimable);
+  editor.write_into(plan);
   return Step::kDone;
 }
 
@@ -117,14 +116,15 @@ bool is_about_to_be_judged(const JobContext& context, const Workload& workload) 
 Step tell_ready(const JobContext& context, const Workload& workload, Plan& plan) {
   const bool for_all = context.queues().wait_for_pods_ready.has_value();
   if (!for_all && !tracks_flavors(workload, state::queues_of(workload, context.state).cluster)) return Step::kContinue;
-  Condition wanted = pods_ready_condition(workload, context.job, context.stamp());
+  const PodsReady wanted = pods_ready_after(workload, context.job);
   const Condition* present = find_condition(workload.status.conditions, kPodsReadyCondition);
-  if (present != nullptr && present->status == wanted.status && present->reason == wanted.reason)
-    return Step::kContinue;
+  if (wanted.is_in(present)) return Step::kContinue;
   if (present == nullptr && is_about_to_be_judged(context, workload)) return Step::kContinue;
   // If only flavors need PodsReady, its first value is written with the quota.
   if (present == nullptr && !for_all && !workload.has_quota_reserved()) return Step::kContinue;
-  plan.writes.push_back(write_status(workload, status_with_pods(workload, std::move(wanted))));
+  WorkloadEditor editor = edit_workload(context, workload);
+  editor.set_pods_ready(wanted.is_true, wanted.reason, wanted.message);
+  editor.write_into(plan);
   return Step::kDone;
 }
 
@@ -137,10 +137,10 @@ Step follow_eviction(const JobContext& context, const Workload& workload, Plan& 
   if (advance_stop(context, &workload, evicted->message, plan) == Step::kDone) return Step::kDone;
   // Pods that run still need their quota.
   if (!workload.has_quota_reserved() || needs_quota(context, plan)) return Step::kDone;
-  const Duration admitted_for = context.decisions.admitted_for(workload, context.now);
-  Write write = write_status(workload, released_status(workload, *evicted, admitted_for, context.stamp()));
-  if (auto overstay = overstay_event(context)) write.events.push_back(*std::move(overstay));
-  plan.writes.push_back(std::move(write));
+  WorkloadEditor editor = edit_workload(context, workload);
+  editor.release_evicted(*evicted);
+  if (auto overstay = overstay_event(context)) editor.record_event(*std::move(overstay));
+  editor.write_into(plan);
   return Step::kDone;
 }
 
@@ -161,9 +161,9 @@ void wait_for_admission(const JobContext& context, const Workload& workload, Pla
   if (workload.queue_name == queue) return;
   // The queue of a Workload that holds quota cannot change.
   if (workload.has_quota_reserved()) {
-    WorkloadDraft draft(workload, context);
-    draft.release(kPendingEvaluationReason, "The job names another queue now");
-    return draft.write_into(plan);
+    WorkloadEditor editor(workload, context);
+    editor.release(kPendingEvaluationReason, "The job names another queue now");
+    return editor.write_into(plan);
   }
   // No queue is no field: an empty name is refused.
   const nlohmann::json name = queue.empty() ? nlohmann::json() : nlohmann::json(queue);
@@ -191,18 +191,18 @@ Step stop_with_deleted(const JobContext& context, const Workload& workload, Plan
 // Its controller does nothing for it until a user repairs it: it needs no quota, and gets none.
 Step follow_hold(const JobContext& context, const Workload& workload, Plan& plan) {
   constexpr const char* kWhy = "Job is on hold";
-  WorkloadDraft draft(workload, context);
+  WorkloadEditor editor(workload, context);
   if (!context.job.on_hold()) {
     if (!is_on_hold(workload)) return Step::kContinue;
-    draft.set(kQuotaReservedCondition, false, kPendingEvaluationReason,
-              "Workload no longer on hold; waiting for quota reservation");
-    draft.sync_admitted();
+    editor.set(kQuotaReservedCondition, false, kPendingEvaluationReason,
+               "Workload no longer on hold; waiting for quota reservation");
+    editor.sync_admitted();
   } else {
     if (advance_stop(context, &workload, kWhy, plan) == Step::kDone || is_on_hold(workload)) return Step::kDone;
     if (workload.has_quota_reserved() && needs_quota(context, plan)) return Step::kDone;
-    draft.release(kOnHoldReason, kWhy);
+    editor.release(kOnHoldReason, kWhy);
   }
-  draft.write_into(plan);
+  editor.write_into(plan);
   return Step::kDone;
 }
 

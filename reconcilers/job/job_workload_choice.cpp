@@ -12,7 +12,6 @@
 #include "reconcilers/job/job_workload_make.h"
 #include "reconcilers/job/job_workload_run.h"
 #include "reconcilers/job/prebuilt_difference.h"
-#include "reconcilers/workload/job_workload_status.h"
 #include "state/indexes.h"
 
 namespace muster::reconcilers {
@@ -81,14 +80,11 @@ WorkloadChoice adopt_prebuilt(const JobContext& context, std::string_view name, 
       advance_stop(context, workload, "The prebuilt workload is out of sync with its user job", plan) == Step::kDone)
     return kWritten;
   if (is_in_use(context, *workload, plan)) return kWritten;
-  Write write = write_status(
-      *workload, finished_status(*workload, kOutOfSyncReason, "The prebuilt workload is out of sync with its user job",
-                                 context.stamp()));
   const std::string difference = difference_of_prebuilt(context, *workload);
-  write.events = {context.event(EventReason::kPrebuiltWorkloadOutOfSync,
+  finish_workload(context, *workload, kOutOfSyncReason, "The prebuilt workload is out of sync with its user job", plan,
+                  context.event(EventReason::kPrebuiltWorkloadOutOfSync,
                                 "Workload " + path_of(workload->meta) + " does not suit this job" +
-                                    (difference.empty() ? "" : ": " + difference))};
-  plan.writes.push_back(std::move(write));
+                                    (difference.empty() ? "" : ": " + difference)));
   return kWritten;
 }
 

@@ -10,8 +10,6 @@
 #include "jobs/batch_job/batch_job.h"
 #include "reconcilers/pod_search.h"
 #include "reconcilers/workload/pods_left.h"
-#include "state/decision_log.h"
-#include "state/metrics/measurements.h"
 
 namespace muster::reconcilers {
 
@@ -30,11 +28,20 @@ Write patch_workload(const Workload& workload, Verb verb, json patch) {
       .verb = verb, .target = key_of(kWorkloads, workload.meta), .body = with_version(workload.meta, std::move(patch))};
 }
 
-Write write_status(const Workload& workload, const WorkloadStatus& status) {
-  Write write = patch_workload(workload, Verb::kPatchStatus, {{"status", status_patch(workload.status, status)}});
-  write.measurements = state::measurements_of(workload, status);
-  write.decisions = state::decisions_of(workload, status);
-  return write;
+WorkloadEditor edit_workload(const JobContext& context, const Workload& workload) {
+  return {workload, context, Stamp::kExact};
+}
+
+std::string_view finished_reason(const jobs::JobEnd& job_end) {
+  return job_end.success ? kSucceededReason : kFailedReason;
+}
+
+void finish_workload(const JobContext& context, const Workload& workload, std::string_view reason,
+                     std::string_view message, Plan& plan, std::optional<ObjectEvent> event) {
+  WorkloadEditor editor = edit_workload(context, workload);
+  editor.finish(reason, message);
+  if (event) editor.record_event(*std::move(event));
+  editor.write_into(plan);
 }
 
 void tell_of_owners(const JobContext& context, const jobs::Undecided& undecided, Plan& plan) {

@@ -11,6 +11,7 @@
 #include "reconcilers/reconciler.h"
 #include "reconcilers/start/start_contributions.h"
 #include "reconcilers/step.h"
+#include "reconcilers/workload/workload_editor.h"
 
 namespace muster::reconcilers {
 
@@ -23,6 +24,14 @@ struct JobContext : ReconcileContext {
   Timestamp stamp() const { return to_timestamp(now.wall); }
   ObjectEvent event(EventReason reason, std::string note) const;
 };
+
+// Of what the job has done: its times are measured.
+WorkloadEditor edit_workload(const JobContext& context, const Workload& workload);
+// Of Finished.
+std::string_view finished_reason(const jobs::JobEnd& job_end);
+// Finishes the Workload, with an event or none.
+void finish_workload(const JobContext& context, const Workload& workload, std::string_view reason,
+                     std::string_view message, Plan& plan, std::optional<ObjectEvent> event = {});
 
 // An event, if its owners are too many to say in which queue it is.
 void tell_of_owners(const JobContext& context, const jobs::Undecided& undecided, Plan& plan);
@@ -47,6 +56,5 @@ std::optional<ObjectEvent> overstay_event(const JobContext& context);
 // Merge patches that hold only for the version that was read.
 Write patch_job(const JobContext& context, Verb verb, nlohmann::json patch);
 Write patch_workload(const Workload& workload, Verb verb, nlohmann::json patch);
-Write write_status(const Workload& workload, const WorkloadStatus& status);
 
 }  // namespace muster::reconcilers

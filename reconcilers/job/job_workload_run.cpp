@@ -5,7 +5,6 @@
 #include "api/meta/constants.h"
 #include "api/workload_conditions.h"
 #include "reconcilers/job/job_workload_infos.h"
-#include "reconcilers/workload/job_workload_status.h"
 #include "state/indexes.h"
 
 namespace muster::reconcilers {
@@ -117,8 +116,7 @@ Step advance_stop(const JobContext& context, const Workload* like, std::string n
 
 void start(const JobContext& context, const Workload& workload, Plan& plan) {
   const auto fail_to_start = [&](const std::string& why) {
-    plan.writes.push_back(
-        write_status(workload, finished_status(workload, kFailedToStartReason, why, context.stamp())));
+    finish_workload(context, workload, kFailedToStartReason, why, plan);
   };
   const auto infos = infos_of_admission(context, workload);
   if (!infos && infos.error().retry) return plan.wake_at(context.now.wall + kFlavorInterval);

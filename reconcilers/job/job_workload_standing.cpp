@@ -14,7 +14,6 @@
 #include "reconcilers/job/job_workload_owner.h"
 #include "reconcilers/job/jobset_part.h"
 #include "reconcilers/job/prebuilt_difference.h"
-#include "reconcilers/workload/job_workload_status.h"
 #include "state/indexes.h"
 #include "state/pod_requests.h"
 
@@ -196,9 +195,7 @@ void leave_queue(const JobContext& context, Plan& plan) {
     } else if (job_end && workload->has_quota_reserved() && has_left_pods(context, plan)) {
       continue;
     } else if (job_end) {
-      const std::string_view reason = job_end->success ? kSucceededReason : kFailedReason;
-      plan.writes.push_back(
-          write_status(*workload, finished_status(*workload, reason, job_end->message, context.stamp())));
+      finish_workload(context, *workload, finished_reason(*job_end), job_end->message, plan);
     } else if (context.job.suspended() && !needs_quota(context, plan)) {
       remove(context, *workload, plan);
     }

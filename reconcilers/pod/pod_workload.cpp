@@ -17,7 +17,6 @@
 #include "reconcilers/pod/pod_workload_make.h"
 #include "reconcilers/pod/pod_workload_run.h"
 #include "reconcilers/pod/pod_workload_steps.h"
-#include "reconcilers/workload/job_workload_status.h"
 #include "state/indexes.h"
 
 namespace muster::reconcilers {
@@ -145,9 +144,7 @@ Step leave_with_deleted(const PodContext& context, Plan& plan) {
     if (evicted != nullptr && evicted->is_true() && !workload->finished()) {
       if (workload->has_quota_reserved()) release_evicted(context.job, *workload, *evicted, false, plan);
     } else if (!workload->finished()) {
-      plan.writes.push_back(
-          write_status(*workload, finished_status(*workload, kOwnerNotFoundReason,
-                                                  "The workload's owner no longer exists", context.job.stamp())));
+      finish_workload(context.job, *workload, kOwnerNotFoundReason, "The workload's owner no longer exists", plan);
     } else {
       drop_in_use_finalizer(kWorkloads, workload->meta, plan);
     }

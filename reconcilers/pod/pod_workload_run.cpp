@@ -6,7 +6,6 @@
 #include "api/meta/constants.h"
 #include "api/workload_conditions.h"
 #include "reconcilers/job/job_workload_infos.h"
-#include "reconcilers/workload/job_workload_status.h"
 #include "state/metrics/measurements.h"
 #include "state/pod_requests.h"
 
@@ -67,8 +66,7 @@ void fail_to_start(const PodContext& context, const Workload& workload, const Qu
     plan.events.push_back(event_about(pod, EventReason::kFailedToStart, why));
     return;
   }
-  plan.writes.push_back(
-      write_status(workload, finished_status(workload, kFailedToStartReason, why, context.job.stamp())));
+  finish_workload(context.job, workload, kFailedToStartReason, why, plan);
 }
 
 }  // namespace

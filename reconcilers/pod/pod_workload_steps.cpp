@@ -10,7 +10,6 @@
 #include "reconcilers/job/job_workload_make.h"
 #include "reconcilers/job/job_workload_parts.h"
 #include "reconcilers/pod/pod_workload_run.h"
-#include "reconcilers/workload/job_workload_status.h"
 #include "state/scheduler_driver.h"
 
 namespace muster::reconcilers {
@@ -19,14 +18,14 @@ using nlohmann::json;
 
 void release_evicted(const ReconcileContext& context, const Workload& workload, const Condition& evicted, bool has_pods,
                      Plan& plan) {
-  const Duration admitted_for = context.decisions.admitted_for(workload, context.now);
-  WorkloadStatus status = released_status(workload, evicted, admitted_for, to_timestamp(context.now.wall));
-  if (const Condition* requeued = find_condition(status.conditions, kRequeuedCondition); requeued && !has_pods) {
+  WorkloadEditor editor(workload, context, Stamp::kExact);
+  editor.release_evicted(evicted);
+  if (const Condition* requeued = editor.find(kRequeuedCondition); requeued && !has_pods) {
     Condition never = *requeued;
     never.status = "False";
-    set_condition(status.conditions, std::move(never));
+    set_condition(editor.status.conditions, std::move(never));
   }
-  plan.writes.push_back(write_status(workload, status));
+  editor.write_into(plan);
 }
 
 namespace {
@@ -63,11 +62,9 @@ Step tell_replacement(const PodContext& context, const Workload& workload, int32
   }
   wanted.status = absent > 0 ? "True" : "False";
   if (present != nullptr && wanted == *present) return Step::kContinue;
-  wanted.observed_generation = workload.meta.generation;
-  wanted.last_transition = context.job.stamp();
-  WorkloadStatus status = workload.status;
-  set_condition(status.conditions, std::move(wanted));
-  plan.writes.push_back(write_status(workload, status));
+  WorkloadEditor editor = edit_workload(context.job, workload);
+  editor.set(kType, wanted.is_true(), wanted.reason, wanted.message);
+  editor.write_into(plan);
   return Step::kDone;
 }
 

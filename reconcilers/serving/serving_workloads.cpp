@@ -15,8 +15,7 @@
 #include "reconcilers/job/job_workload_make.h"
 #include "reconcilers/job/job_workload_parts.h"
 #include "reconcilers/serving/serving_workload_make.h"
-#include "reconcilers/workload/job_workload_status.h"
-#include "reconcilers/workload/workload_draft.h"
+#include "reconcilers/workload/workload_editor.h"
 #include "state/indexes.h"
 #include "state/scheduler_driver.h"
 
@@ -134,17 +133,17 @@ std::vector<QueuedPodPtr> using_quota(const ServingContext& context, const Workl
 
 void release(const ServingContext& context, const Workload& workload, std::string_view reason,
              const std::string& message, Plan& plan) {
-  WorkloadDraft draft(workload, context.job);
-  draft.release(reason, message);
-  draft.write_into(plan);
+  WorkloadEditor editor(workload, context.job);
+  editor.release(reason, message);
+  editor.write_into(plan);
 }
 
 void resume(const ServingContext& context, const Workload& workload, Plan& plan) {
-  WorkloadDraft draft(workload, context.job);
-  draft.set(kQuotaReservedCondition, false, kPendingEvaluationReason,
-            "Workload no longer on hold; waiting for quota reservation");
-  draft.sync_admitted();
-  draft.write_into(plan);
+  WorkloadEditor editor(workload, context.job);
+  editor.set(kQuotaReservedCondition, false, kPendingEvaluationReason,
+             "Workload no longer on hold; waiting for quota reservation");
+  editor.sync_admitted();
+  editor.write_into(plan);
 }
 
 // Quota that no pod uses and that does not match the set is released.
@@ -170,9 +169,9 @@ void keep_reservation(const ServingContext& context, const Workload& workload, P
   if (leaves) {
     // If pods exist, the reconciler of their group does this.
     if (!pods.empty()) return;
-    plan.writes.push_back(write_status(
-        workload, released_status(workload, *evicted, context.job.decisions.admitted_for(workload, context.job.now),
-                                  context.job.stamp())));
+    WorkloadEditor editor = edit_workload(context.job, workload);
+    editor.release_evicted(*evicted);
+    editor.write_into(plan);
   } else if (context.wanted.groups == 0) {
     release(context, workload, kOnHoldReason,
             context.set.meta.deleting ? "The set is being deleted; workload on hold"
@@ -197,9 +196,9 @@ Step leave_old_queue(const ServingContext& context, const Workload& workload, Pl
                                         ", because a pod is ready; scale to zero to move it to queue " + queue));
     return Step::kContinue;
   }
-  WorkloadDraft draft(workload, context.job);
-  draft.evict(kQueueChangedReason, "", "The queue changed from " + workload.queue_name + " to " + queue);
-  draft.write_into(plan);
+  WorkloadEditor editor(workload, context.job);
+  editor.evict(kQueueChangedReason, "", "The queue changed from " + workload.queue_name + " to " + queue);
+  editor.write_into(plan);
   return Step::kDone;
 }
 

@@ -7,9 +7,9 @@
 #include "base/overloaded.h"
 #include "reconcilers/workload/flavor_clock.h"
 #include "reconcilers/workload/flavor_fallback.h"
-#include "reconcilers/workload/job_workload_status.h"
+#include "reconcilers/workload/pods_ready.h"
 #include "reconcilers/workload/workload_checks.h"
-#include "reconcilers/workload/workload_draft.h"
+#include "reconcilers/workload/workload_editor.h"
 #include "reconcilers/workload/workload_queues.h"
 #include "scheduler/decision.h"
 #include "state/metrics/measurements.h"
@@ -24,49 +24,49 @@ using nlohmann::json;
 constexpr Duration kRefusalStands = std::chrono::seconds(1);
 
 // The message of an earlier eviction stays in the status.
-void end_eviction(WorkloadDraft& draft, std::string_view type) {
-  const Condition* condition = draft.find(type);
+void end_eviction(WorkloadEditor& editor, std::string_view type) {
+  const Condition* condition = editor.find(type);
   if (condition == nullptr || !condition->is_true()) return;
-  draft.set(type, false, kQuotaReservedReason, "Previously: " + condition->message);
+  editor.set(type, false, kQuotaReservedReason, "Previously: " + condition->message);
 }
 
 // Since it was created or last requeued.
-std::string waited(const WorkloadDraft& draft) {
-  const Condition* requeued = draft.find(kRequeuedCondition);
-  const Timestamp since = requeued == nullptr ? draft.workload().meta.created : requeued->last_transition;
-  const int64_t seconds = to_timestamp(draft.time()).seconds - since.seconds;
+std::string waited(const WorkloadEditor& editor) {
+  const Condition* requeued = editor.find(kRequeuedCondition);
+  const Timestamp since = requeued == nullptr ? editor.workload().meta.created : requeued->last_transition;
+  const int64_t seconds = to_timestamp(editor.time()).seconds - since.seconds;
   return std::to_string(std::max<int64_t>(seconds, 0)) + "s";
 }
 
 // Written together with another write. The status can still have PodsReady of an earlier admission.
-void await_pods(WorkloadDraft& draft) {
-  draft.set(kPodsReadyCondition, false, kWaitForStartReason, std::string(kNotAllPodsReady));
+void await_pods(WorkloadEditor& editor) {
+  editor.set_pods_ready(false, kWaitForStartReason, kNotAllPodsReady);
 }
 
-void start_clocks(const ClusterQueue* queue, WorkloadDraft& draft) {
-  forget_flavors_when_reactivated(draft);
+void start_clocks(const ClusterQueue* queue, WorkloadEditor& editor) {
+  forget_flavors_when_reactivated(editor);
   if (queue != nullptr && queue->fallback)
-    start_flavor_clocks(draft.status, *queue, whole_seconds(draft.time()));
+    start_flavor_clocks(editor.status, *queue, whole_seconds(editor.time()));
   else
-    draft.status.flavors = {};
+    editor.status.flavors = {};
 }
 
-void admit(const scheduler::Admitted& admitted, const ReconcileContext& context, WorkloadDraft& draft) {
+void admit(const scheduler::Admitted& admitted, const ReconcileContext& context, WorkloadEditor& editor) {
   const std::string& queue = admitted.admission.cluster_queue;
-  draft.status.admission = admitted.admission;
+  editor.status.admission = admitted.admission;
   const ClusterQueue* cluster_queue = context.state.find<ClusterQueue>(queue);
-  start_clocks(cluster_queue, draft);
-  draft.set(kQuotaReservedCondition, true, kQuotaReservedReason, "Quota reserved in ClusterQueue " + queue);
+  start_clocks(cluster_queue, editor);
+  editor.set(kQuotaReservedCondition, true, kQuotaReservedReason, "Quota reserved in ClusterQueue " + queue);
   for (std::string_view type : {kEvictedCondition, kPreemptedCondition, kBlockedOnPreemptionGatesCondition})
-    end_eviction(draft, type);
-  if (cluster_queue != nullptr) sync_checks(draft, *cluster_queue);
-  draft.sync_admitted();
-  if (context.queues().wait_for_pods_ready || (cluster_queue != nullptr && cluster_queue->fallback)) await_pods(draft);
-  draft.attach("resourceRequests", nullptr);  // status.admission says it now
-  draft.record_event(EventReason::kQuotaReserved,
-                     "Quota reserved in ClusterQueue " + queue + ", wait time since queued was " + waited(draft));
-  if (!draft.is_true(kAdmittedCondition)) return;
-  draft.record_event(EventReason::kAdmitted,
+    end_eviction(editor, type);
+  if (cluster_queue != nullptr) sync_checks(editor, *cluster_queue);
+  editor.sync_admitted();
+  if (context.queues().wait_for_pods_ready || (cluster_queue != nullptr && cluster_queue->fallback)) await_pods(editor);
+  editor.attach("resourceRequests", nullptr);  // status.admission says it now
+  editor.record_event(EventReason::kQuotaReserved,
+                     "Quota reserved in ClusterQueue " + queue + ", wait time since queued was " + waited(editor));
+  if (!editor.is_true(kAdmittedCondition)) return;
+  editor.record_event(EventReason::kAdmitted,
                      "Admitted by ClusterQueue " + queue + ", wait time since reservation was 0s");
 }
 
@@ -91,11 +91,11 @@ ObjectEvent preemption_for(const scheduler::Preempted& preempted) {
                          "; preemptee effective priority: " + priority(victim));
 }
 
-void evict(const scheduler::Preempted& preempted, WorkloadDraft& draft) {
-  draft.evict(kPreemptedReason, "", preempted.message);
-  draft.set(kPreemptedCondition, true, scheduler::to_text(preempted.reason), preempted.message);
-  draft.record_event(EventReason::kPreempted, preempted.message);
-  draft.record_event(preemption_for(preempted));
+void evict(const scheduler::Preempted& preempted, WorkloadEditor& editor) {
+  editor.evict(kPreemptedReason, "", preempted.message);
+  editor.set(kPreemptedCondition, true, scheduler::to_text(preempted.reason), preempted.message);
+  editor.record_event(EventReason::kPreempted, preempted.message);
+  editor.record_event(preemption_for(preempted));
 }
 
 // The requests for which quota was needed: after defaults, limits and the configured transformations, for all
@@ -113,26 +113,26 @@ json requested(const Workload& workload, const ReconcileContext& context) {
   return pod_sets;
 }
 
-void say_refused(const state::Inadmissible& refused, const QueueSettings& settings, WorkloadDraft& draft) {
-  draft.set(kQuotaReservedCondition, false, refused.reason, refused.message);
-  draft.sync_admitted();
-  if (settings.wait_for_pods_ready && draft.find(kPodsReadyCondition) == nullptr) await_pods(draft);
+void say_refused(const state::Inadmissible& refused, const QueueSettings& settings, WorkloadEditor& editor) {
+  editor.set(kQuotaReservedCondition, false, refused.reason, refused.message);
+  editor.sync_admitted();
+  if (settings.wait_for_pods_ready && editor.find(kPodsReadyCondition) == nullptr) await_pods(editor);
 }
 
-void refuse(const state::Inadmissible& refused, const ReconcileContext& context, WorkloadDraft& draft, Plan& plan) {
-  if (is_kept_out(draft.workload(), state::queues_of(draft.workload(), context.state))) return;
-  const Condition* known = draft.find(kQuotaReservedCondition);
+void refuse(const state::Inadmissible& refused, const ReconcileContext& context, WorkloadEditor& editor, Plan& plan) {
+  if (is_kept_out(editor.workload(), state::queues_of(editor.workload(), context.state))) return;
+  const Condition* known = editor.find(kQuotaReservedCondition);
   if (known != nullptr && !known->is_true() && known->reason == refused.reason && known->message == refused.message)
     return;
   const Duration stood = context.now.monotonic - refused.since;
   if (stood < kRefusalStands) return plan.wake_at(context.now.wall + (kRefusalStands - stood));
   const bool news = known == nullptr || known->reason != refused.reason;
-  say_refused(refused, context.queues(), draft);
-  draft.attach("resourceRequests", requested(draft.workload(), context));
+  say_refused(refused, context.queues(), editor);
+  editor.attach("resourceRequests", requested(editor.workload(), context));
   if (!news || !refused.evaluated) return;
   // A test asks for the row of each reason of the scheduler.
   if (const auto reason = find_event_reason(kWarningEvent, refused.reason))
-    draft.record_event(*reason, refused.message);
+    editor.record_event(*reason, refused.message);
 }
 
 Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
@@ -140,16 +140,16 @@ Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   const Workload* workload = context.state.find<Workload>(key.ns, key.name);
   const state::PendingDecision* decision = context.decisions.pending_decision_on(key.ns, key.name);
   if (workload == nullptr || decision == nullptr || workload->meta.deleting) return plan;
-  WorkloadDraft draft(*workload, context);
+  WorkloadEditor editor(*workload, context);
   std::visit(Overloaded{
-                 [&](const scheduler::Admitted& admitted) { admit(admitted, context, draft); },
-                 [&](const scheduler::Preempted& preempted) { evict(preempted, draft); },
-                 [&](const state::Inadmissible& refused) { refuse(refused, context, draft, plan); },
+                 [&](const scheduler::Admitted& admitted) { admit(admitted, context, editor); },
+                 [&](const scheduler::Preempted& preempted) { evict(preempted, editor); },
+                 [&](const state::Inadmissible& refused) { refuse(refused, context, editor, plan); },
              },
              *decision);
   if (const auto* preempted = std::get_if<scheduler::Preempted>(decision))
-    draft.measure(state::preemption_by(*preempted->preemptor, scheduler::to_text(preempted->reason), context.state));
-  draft.write_into(plan);
+    editor.measure(state::preemption_by(*preempted->preemptor, scheduler::to_text(preempted->reason), context.state));
+  editor.write_into(plan);
   return plan;
 }
 
@@ -162,17 +162,17 @@ constexpr const ResourceType* kKinds[] = {&kWorkloads};
 
 WorkloadStatus status_after(const state::PendingDecision& decision, const Workload& workload,
                             const ReconcileContext& context) {
-  WorkloadDraft draft(workload, context);
+  WorkloadEditor editor(workload, context);
   std::visit(Overloaded{
-                 [&](const scheduler::Admitted& admitted) { admit(admitted, context, draft); },
-                 [&](const scheduler::Preempted& preempted) { evict(preempted, draft); },
+                 [&](const scheduler::Admitted& admitted) { admit(admitted, context, editor); },
+                 [&](const scheduler::Preempted& preempted) { evict(preempted, editor); },
                  [&](const state::Inadmissible& refused) {
                    if (is_kept_out(workload, state::queues_of(workload, context.state))) return;
-                   say_refused(refused, context.queues(), draft);
+                   say_refused(refused, context.queues(), editor);
                  },
              },
              decision);
-  return std::move(draft.status);
+  return std::move(editor.status);
 }
 
 const Reconciler admission_reconciler = {

@@ -4,15 +4,11 @@
 // (field and words).
 #pragma once
 
-#include "reconcilers/workload/workload_draft.h"
+#include "reconcilers/workload/workload_editor.h"
 
 namespace muster::reconcilers {
 
-// An admission of this length has ended: its time is added, except when all time is used up: then a reactivation starts
-// at zero.
-void end_execution(WorkloadStatus& status, Duration admitted_for);
-
 // Deactivates the Workload whose time is over. Otherwise the plan wakes when it will be.
-void obey_execution_time(WorkloadDraft& draft, Plan& plan);
+void obey_execution_time(WorkloadEditor& editor, Plan& plan);
 
 }  // namespace muster::reconcilers

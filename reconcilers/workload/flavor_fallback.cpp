@@ -71,8 +71,8 @@ struct Failing {
 
 class Fallback {
  public:
-  Fallback(WorkloadDraft& draft, const ClusterQueue& queue, const QueueSettings& settings, Options options)
-      : draft_(draft),
+  Fallback(WorkloadEditor& editor, const ClusterQueue& queue, const QueueSettings& settings, Options options)
+      : editor_(editor),
         queue_(queue),
         strategy_(*queue.fallback),
         settings_(settings),
@@ -87,7 +87,7 @@ class Fallback {
   void begin_round_when_waited(Plan& plan);
 
  private:
-  FlavorHistory& history() { return draft_.status.flavors; }
+  FlavorHistory& history() { return editor_.status.flavors; }
   bool applies(const AdmissionCheckState& check, std::string_view flavor) const;
   void mark(const Names& flavors, FallbackTrigger trigger);
   // Of the flavors that fail, the one that is left; empty: none can be.
@@ -100,7 +100,7 @@ class Fallback {
   void begin_round();
   std::string all_that_failed();
 
-  WorkloadDraft& draft_;
+  WorkloadEditor& editor_;
   const ClusterQueue& queue_;
   const FallbackStrategy& strategy_;
   const QueueSettings& settings_;
@@ -116,32 +116,32 @@ bool Fallback::applies(const AdmissionCheckState& check, std::string_view flavor
 }
 
 void Fallback::mark(const Names& flavors, FallbackTrigger trigger) {
-  const Timestamp stamp = whole_seconds(draft_.time());
+  const Timestamp stamp = whole_seconds(editor_.time());
   for (const std::string& flavor : flavors) {
     if (FlavorAttempt* attempt = history().find(flavor))
       attempt->failure = FlavorFailure{.reason = std::string(to_text(trigger)), .time = stamp};
-    draft_.measure({.what = Measured::kFlavorFallback,
-                    .cluster_queue = queue_.meta.name,
-                    .reason = std::string(to_text(trigger)),
-                    .flavor = flavor});
+    editor_.measure({.what = Measured::kFlavorFallback,
+                     .cluster_queue = queue_.meta.name,
+                     .reason = std::string(to_text(trigger)),
+                     .flavor = flavor});
   }
 }
 
 std::string Fallback::choose(Failing& failing) const {
   std::stable_sort(failing.flavors.begin(), failing.flavors.end(),
                    [&](const std::string& one, const std::string& other) { return groups_.before(one, other); });
-  return flavor_to_leave(failing.flavors, options_, failed_flavors(draft_.status.flavors));
+  return flavor_to_leave(failing.flavors, options_, failed_flavors(editor_.status.flavors));
 }
 
 std::string Fallback::why(const std::string& flavor, FallbackTrigger trigger) const {
   if (trigger == FallbackTrigger::kRejectedCheck)
-    return "flavor " + flavor + ": " + describe_rejected_checks(draft_.status);
+    return "flavor " + flavor + ": " + describe_rejected_checks(editor_.status);
   return "flavor " + flavor + ": not all pods were ready within " +
          format_duration(strategy_.timeout_of(flavor).value_or(Duration::zero()));
 }
 
 void Fallback::leave(const Failing& failing, const std::string& left) {
-  draft_.evict(kFlavorFallbackReason, to_text(failing.trigger), "Falls back from " + why(left, failing.trigger));
+  editor_.evict(kFlavorFallbackReason, to_text(failing.trigger), "Falls back from " + why(left, failing.trigger));
   mark_left(failing, left);
 }
 
@@ -175,32 +175,32 @@ void Fallback::exhaust(const Failing& failing) {
   mark(failing.flavors, failing.trigger);
   std::string failed = "the failure of all flavors: " + all_that_failed();
   if (strategy_.failure_policy == FallbackFailurePolicy::kDeactivateWorkload) {
-    draft_.record_event(EventReason::kFlavorsExhausted, "The workload is deactivated due to " + failed);
-    return draft_.target_deactivation(kFlavorsExhaustedReason, failed);
+    editor_.record_event(EventReason::kFlavorsExhausted, "The workload is deactivated due to " + failed);
+    return editor_.target_deactivation(kFlavorsExhaustedReason, failed);
   }
   const int32_t ended = history().fallback->round;
-  const Timestamp next = backoff_end(ended, requeuing_of(settings_), draft_.workload().meta.uid, draft_.time());
+  const Timestamp next = backoff_end(ended, requeuing_of(settings_), editor_.workload().meta.uid, editor_.time());
   const std::string message = "Round " + std::to_string(ended) + " has ended with " + failed + "; round " +
                               std::to_string(ended + int64_t{1}) + " begins at " + format_rfc3339(next);
-  draft_.record_event(EventReason::kFlavorsExhausted, message);
-  if (draft_.status.admission) draft_.evict(kFlavorFallbackReason, to_text(failing.trigger), message);
+  editor_.record_event(EventReason::kFlavorsExhausted, message);
+  if (editor_.status.admission) editor_.evict(kFlavorFallbackReason, to_text(failing.trigger), message);
   begin_round();
-  RequeueState state = draft_.status.requeue_state.value_or(RequeueState());
+  RequeueState state = editor_.status.requeue_state.value_or(RequeueState());
   set_requeue_at(state, next, false);
-  draft_.status.requeue_state = state;
+  editor_.status.requeue_state = state;
 }
 
 Step Fallback::obey_rejected_checks() {
   Failing failing{.trigger = FallbackTrigger::kRejectedCheck};
-  for (const AdmissionCheckState& check : draft_.status.admission_checks) {
+  for (const AdmissionCheckState& check : editor_.status.admission_checks) {
     if (check.state != kCheckRejected) continue;
-    for (const std::string& flavor : assigned_flavors(*draft_.status.admission)) {
+    for (const std::string& flavor : assigned_flavors(*editor_.status.admission)) {
       if (!applies(check, flavor) || !strategy_.applies(flavor, failing.trigger)) continue;
       if (!contains(failing.flavors, flavor)) failing.flavors.push_back(flavor);
     }
   }
   if (failing.flavors.empty()) return Step::kContinue;
-  start_missing_flavor_clocks(draft_.status, queue_, whole_seconds(draft_.time()));
+  start_missing_flavor_clocks(editor_.status, queue_, whole_seconds(editor_.time()));
   const std::string left = choose(failing);
   if (left.empty())
     exhaust(failing);
@@ -210,16 +210,16 @@ Step Fallback::obey_rejected_checks() {
 }
 
 Step Fallback::obey_timeouts(Plan& plan) {
-  if (!flavor_clocks_run(draft_.status)) return Step::kContinue;
-  start_missing_flavor_clocks(draft_.status, queue_, whole_seconds(draft_.time()));
+  if (!flavor_clocks_run(editor_.status)) return Step::kContinue;
+  start_missing_flavor_clocks(editor_.status, queue_, whole_seconds(editor_.time()));
   const Names failed = failed_flavors(history());
   Failing failing;
   std::optional<Duration> next, next_way_out;
-  for (const std::string& flavor : assigned_flavors(*draft_.status.admission)) {
+  for (const std::string& flavor : assigned_flavors(*editor_.status.admission)) {
     const auto timeout = strategy_.timeout_of(flavor);
     const FlavorAttempt* attempt = history().find(flavor);
     if (!timeout || attempt == nullptr) continue;
-    const Duration left = time_left(*attempt, *timeout, draft_.time());
+    const Duration left = time_left(*attempt, *timeout, editor_.time());
     if (left > Duration::zero()) {
       next = std::min(next.value_or(left), left);
       if (can_be_left(flavor, options_, failed)) next_way_out = std::min(next_way_out.value_or(left), left);
@@ -228,19 +228,19 @@ Step Fallback::obey_timeouts(Plan& plan) {
     failing.flavors.push_back(flavor);
   }
   if (failing.flavors.empty()) {
-    if (next) plan.wake_at(draft_.time() + *next);
+    if (next) plan.wake_at(editor_.time() + *next);
     return Step::kContinue;
   }
   if (const std::string left = choose(failing); !left.empty()) {
     leave(failing, left);
   } else if (next_way_out) {
     // A flavor of another group can still be left, when its own timeout has passed.
-    plan.wake_at(draft_.time() + *next_way_out);
+    plan.wake_at(editor_.time() + *next_way_out);
     return Step::kContinue;
   } else {
     exhaust(failing);
   }
-  draft_.blame_late_pods();
+  editor_.blame_late_pods();
   return Step::kDone;
 }
 
@@ -272,10 +272,10 @@ void Fallback::note_spent_flavors() {
 }
 
 void Fallback::begin_round_when_waited(Plan& plan) {
-  const auto next = next_round_at(draft_.status, &queue_, draft_.time());
+  const auto next = next_round_at(editor_.status, &queue_, editor_.time());
   if (!next) return;
-  if (draft_.time() < *next) return plan.wake_at(*next);
-  draft_.record_event(EventReason::kFlavorsRetried, "No flavor that has not failed had room for " +
+  if (editor_.time() < *next) return plan.wake_at(*next);
+  editor_.record_event(EventReason::kFlavorsRetried, "No flavor that has not failed had room for " +
                                                         format_duration(*strategy_.longest_timeout()) +
                                                         ": all flavors are tried again");
   begin_round();
@@ -295,14 +295,14 @@ bool lacks_a_flavor(const ClusterQueue& queue, const state::ClusterState& state)
 
 }  // namespace
 
-Step obey_fallback_rules(WorkloadDraft& draft, const state::QueuesOf& queues, const ReconcileContext& context,
+Step obey_fallback_rules(WorkloadEditor& editor, const state::QueuesOf& queues, const ReconcileContext& context,
                          Plan& plan) {
-  if (queues.cluster == nullptr || !queues.cluster->fallback || !draft.status.admission ||
-      draft.is_true(kEvictedCondition))
+  if (queues.cluster == nullptr || !queues.cluster->fallback || !editor.status.admission ||
+      editor.is_true(kEvictedCondition))
     return Step::kContinue;
-  Options options = options_of(draft.workload(), context.decisions);
+  Options options = options_of(editor.workload(), context.decisions);
   if (options.empty()) return Step::kContinue;
-  Fallback fallback(draft, *queues.cluster, context.queues(), std::move(options));
+  Fallback fallback(editor, *queues.cluster, context.queues(), std::move(options));
   return fallback.obey_rejected_checks() == Step::kDone ? Step::kDone : fallback.obey_timeouts(plan);
 }
 
@@ -324,21 +324,21 @@ bool falls_back_at(const Workload& workload, const state::ClusterState& state, c
   return !way_out_later || !flavor_to_leave(failing, options, failed).empty();
 }
 
-Step review_failed_flavors(WorkloadDraft& draft, const state::QueuesOf& queues, const ReconcileContext& context,
+Step review_failed_flavors(WorkloadEditor& editor, const state::QueuesOf& queues, const ReconcileContext& context,
                            Plan& plan) {
-  FlavorHistory& history = draft.status.flavors;
+  FlavorHistory& history = editor.status.flavors;
   if (history.empty() || queues.cluster == nullptr) return Step::kContinue;
   if (!queues.cluster->fallback || !history.is_about(queues.cluster->meta.name)) {
     history = {};
     return Step::kDone;
   }
-  const auto changed = [&] { return draft.changed() ? Step::kDone : Step::kContinue; };
-  Fallback fallback(draft, *queues.cluster, context.queues(), options_of(draft.workload(), context.decisions));
+  const auto changed = [&] { return editor.changed() ? Step::kDone : Step::kContinue; };
+  Fallback fallback(editor, *queues.cluster, context.queues(), options_of(editor.workload(), context.decisions));
   fallback.drop_void_failures();
-  if (draft.changed() || is_kept_out(draft.workload(), queues) || lacks_a_flavor(*queues.cluster, context.state))
+  if (editor.changed() || is_kept_out(editor.workload(), queues) || lacks_a_flavor(*queues.cluster, context.state))
     return changed();
   fallback.note_spent_flavors();
-  if (!draft.changed()) fallback.begin_round_when_waited(plan);
+  if (!editor.changed()) fallback.begin_round_when_waited(plan);
   return changed();
 }
 
@@ -364,13 +364,13 @@ std::optional<TimePoint> next_round_at(const WorkloadStatus& status, const Clust
   return begun + *longest;
 }
 
-void forget_flavors_when_reactivated(WorkloadDraft& draft) {
-  if (draft.status.flavors.empty() || draft.is_true(kQuotaReservedCondition)) return;
+void forget_flavors_when_reactivated(WorkloadEditor& editor) {
+  if (editor.status.flavors.empty() || editor.is_true(kQuotaReservedCondition)) return;
   const auto was_deactivated = [&](std::string_view type) {
-    const Condition* condition = draft.find(type);
+    const Condition* condition = editor.find(type);
     return condition != nullptr && !condition->is_true() && says_deactivated(condition->reason);
   };
-  if (was_deactivated(kRequeuedCondition) || was_deactivated(kQuotaReservedCondition)) draft.status.flavors = {};
+  if (was_deactivated(kRequeuedCondition) || was_deactivated(kQuotaReservedCondition)) editor.status.flavors = {};
 }
 
 RequeuingStrategy requeuing_of(const QueueSettings& settings) {

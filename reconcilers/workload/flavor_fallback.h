@@ -10,14 +10,14 @@
 
 #include "api/config/queue_settings.h"
 #include "reconcilers/reconciler.h"
-#include "reconcilers/workload/workload_draft.h"
+#include "reconcilers/workload/workload_editor.h"
 #include "reconcilers/workload/workload_queues.h"
 
 namespace muster::reconcilers {
 
 // Of a Workload with quota: evicts it from flavors that have failed, or deactivates it.
 // Otherwise the plan wakes when the next timeout is over.
-Step obey_fallback_rules(WorkloadDraft& draft, const state::QueuesOf& queues, const ReconcileContext& context,
+Step obey_fallback_rules(WorkloadEditor& editor, const state::QueuesOf& queues, const ReconcileContext& context,
                          Plan& plan);
 
 // Whether the timeouts of its flavors evict or deactivate the Workload at this time, if nothing changes before: with
@@ -27,8 +27,8 @@ bool falls_back_at(const Workload& workload, const state::ClusterState& state, c
 
 // For a Workload without quota: its history is updated to the current rules and flavors of its queue. With
 // RetryAllFlavors a new round begins when the remaining flavors had no free quota during the longest timeout. kDone:
-// the draft has changed.
-Step review_failed_flavors(WorkloadDraft& draft, const state::QueuesOf& queues, const ReconcileContext& context,
+// the editor has changed.
+Step review_failed_flavors(WorkloadEditor& editor, const state::QueuesOf& queues, const ReconcileContext& context,
                            Plan& plan);
 
 // When that round begins, of a Workload without quota that nothing else keeps waiting; nullopt: there
@@ -36,7 +36,7 @@ Step review_failed_flavors(WorkloadDraft& draft, const state::QueuesOf& queues, 
 std::optional<TimePoint> next_round_at(const WorkloadStatus& status, const ClusterQueue* queue, TimePoint now);
 
 // Of a Workload that is active: its history ends if it was deactivated before.
-void forget_flavors_when_reactivated(WorkloadDraft& draft);
+void forget_flavors_when_reactivated(WorkloadEditor& editor);
 
 // The backoff of rounds, also where waitForPodsReady is off.
 RequeuingStrategy requeuing_of(const QueueSettings& settings);

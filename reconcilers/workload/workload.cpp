@@ -29,63 +29,63 @@ void set_inactive(const Workload& workload, Plan& plan) {
 }
 
 // Lets an evicted Workload return to its queue as soon as the reason that prevents this is over.
-void requeue(WorkloadDraft& draft) {
-  const Condition* requeued = draft.find(kRequeuedCondition);
+void requeue(WorkloadEditor& editor) {
+  const Condition* requeued = editor.find(kRequeuedCondition);
   if (requeued == nullptr || requeued->is_true()) return;
   const std::string reason = requeued->reason;
   if (says_deactivated(reason)) {
     // The attempts up to the limit no longer count. A pause by a user is not an attempt, and does not change
     // the count.
-    if (deactivation_cause(reason)) draft.status.requeue_state.reset();
-    draft.set(kRequeuedCondition, true, kReactivatedReason, "The workload was reactivated");
+    if (deactivation_cause(reason)) editor.status.requeue_state.reset();
+    editor.set(kRequeuedCondition, true, kReactivatedReason, "The workload was reactivated");
   } else if (reason == kPodsReadyTimeoutReason || reason == kAdmissionCheckReason || reason == kFlavorFallbackReason) {
-    draft.set(kRequeuedCondition, true, kBackoffFinishedReason, "The workload backoff was finished");
+    editor.set(kRequeuedCondition, true, kBackoffFinishedReason, "The workload backoff was finished");
   }
 }
 
-Step await_backoff(WorkloadDraft& draft, Plan& plan) {
-  const auto& state = draft.status.requeue_state;
+Step await_backoff(WorkloadEditor& editor, Plan& plan) {
+  const auto& state = editor.status.requeue_state;
   // With a reservation the backoff has not begun: the job has to stop first.
-  if (!state || state->requeue_at.is_zero() || draft.is_true(kQuotaReservedCondition)) return Step::kContinue;
+  if (!state || state->requeue_at.is_zero() || editor.is_true(kQuotaReservedCondition)) return Step::kContinue;
   const TimePoint end = to_time_point(state->requeue_at);
-  if (draft.time() < end)
+  if (editor.time() < end)
     plan.wake_at(end);
   else
-    draft.status.requeue_state->requeue_at = {};
+    editor.status.requeue_state->requeue_at = {};
   return Step::kDone;
 }
 
 // The requeueState of a Workload that has reached the limit of attempts shows users the reason. A pause by a
 // user must not cost or add attempts. Every other cause deletes the requeueState.
-bool keeps_requeue_state(const WorkloadDraft& draft) {
-  const auto cause = deactivation_cause(draft.find(kEvictedCondition)->reason);
+bool keeps_requeue_state(const WorkloadEditor& editor) {
+  const auto cause = deactivation_cause(editor.find(kEvictedCondition)->reason);
   return !cause || *cause == kRequeuingLimitExceededReason;
 }
 
-void deactivate(WorkloadDraft& draft) {
-  const Condition* target = draft.find(kDeactivationTargetCondition);
+void deactivate(WorkloadEditor& editor) {
+  const Condition* target = editor.find(kDeactivationTargetCondition);
   // Flavors can turn out to be exhausted while the Workload waits, evicted for another reason.
   const bool exhausted =
-      target != nullptr && target->reason == kFlavorsExhaustedReason && !draft.is_true(kQuotaReservedCondition);
-  if (exhausted || !draft.is_true(kEvictedCondition)) {
+      target != nullptr && target->reason == kFlavorsExhaustedReason && !editor.is_true(kQuotaReservedCondition);
+  if (exhausted || !editor.is_true(kEvictedCondition)) {
     std::string cause, message = "The workload is deactivated";
     if (target != nullptr) {
       cause = target->reason;
       message.append(" due to ").append(target->message);
     }
-    draft.evict(kDeactivatedReason, cause, message);
+    editor.evict(kDeactivatedReason, cause, message);
   }
-  draft.remove(kDeactivationTargetCondition);
+  editor.remove(kDeactivationTargetCondition);
   // A check can have answered after the eviction, while the job was stopping. With a reservation it can answer again.
-  if (!draft.is_true(kQuotaReservedCondition)) draft.reset_checks();
-  if (!keeps_requeue_state(draft)) draft.status.requeue_state.reset();
+  if (!editor.is_true(kQuotaReservedCondition)) editor.reset_checks();
+  if (!keeps_requeue_state(editor)) editor.status.requeue_state.reset();
 }
 
-void tell_admitted(WorkloadDraft& draft) {
-  const Timestamp reserved = draft.find(kQuotaReservedCondition)->last_transition;
-  const int64_t waited = to_timestamp(draft.time()).seconds - reserved.seconds;
-  const std::string queue = draft.status.admission ? draft.status.admission->cluster_queue : "";
-  draft.record_event(EventReason::kAdmitted, "Admitted by ClusterQueue " + queue +
+void tell_admitted(WorkloadEditor& editor) {
+  const Timestamp reserved = editor.find(kQuotaReservedCondition)->last_transition;
+  const int64_t waited = to_timestamp(editor.time()).seconds - reserved.seconds;
+  const std::string queue = editor.status.admission ? editor.status.admission->cluster_queue : "";
+  editor.record_event(EventReason::kAdmitted, "Admitted by ClusterQueue " + queue +
                                                  ", wait time since reservation was " + std::to_string(waited) + "s");
 }
 
@@ -95,97 +95,97 @@ struct WorkloadContext : ReconcileContext {
 };
 
 // Without a QuotaReserved condition, a Workload has no Admitted condition.
-void sync_admission(WorkloadDraft& draft, const WorkloadContext& context) {
-  const ObjectMeta& meta = draft.workload().meta;
+void sync_admission(WorkloadEditor& editor, const WorkloadContext& context) {
+  const ObjectMeta& meta = editor.workload().meta;
   const state::PendingDecision* decision = context.decisions.pending_decision_on(meta.ns, meta.name);
   const state::Inadmissible* found = decision == nullptr ? nullptr : std::get_if<state::Inadmissible>(decision);
-  if (!draft.is_true(kQuotaReservedCondition)) set_blocked_condition(draft, context.queues_of_workload, found);
+  if (!editor.is_true(kQuotaReservedCondition)) set_blocked_condition(editor, context.queues_of_workload, found);
   // The reconciler of admissions writes the decisions of the scheduler.
   if (decision == nullptr && context.queues().rules.enabled(Gate::kUnadmittedWorkloadsExplicitStatus))
-    say_pending(draft);
-  if (draft.find(kQuotaReservedCondition) == nullptr) return;
-  draft.sync_admitted();
-  if (draft.is_true(kAdmittedCondition)) tell_admitted(draft);
+    say_pending(editor);
+  if (editor.find(kQuotaReservedCondition) == nullptr) return;
+  editor.sync_admitted();
+  if (editor.is_true(kAdmittedCondition)) tell_admitted(editor);
 }
 
 // The Workload itself does not change then, but other Workloads can be admitted.
-void wake_when_block_ends(const WorkloadDraft& draft, const QueueSettings& settings, Plan& plan) {
+void wake_when_block_ends(const WorkloadEditor& editor, const QueueSettings& settings, Plan& plan) {
   if (!settings.wait_for_pods_ready || !settings.wait_for_pods_ready->block_admission) return;
-  const auto block = state::admission_block(draft.workload(), *settings.wait_for_pods_ready);
-  if (block && block->until && draft.time() < *block->until) plan.wake_at(*block->until);
+  const auto block = state::admission_block(editor.workload(), *settings.wait_for_pods_ready);
+  if (block && block->until && editor.time() < *block->until) plan.wake_at(*block->until);
 }
 
 // --- The pass over its status ---
 
-Step end_when_changed(const WorkloadDraft& draft) {
-  return draft.changed() ? Step::kDone : Step::kContinue;
+Step end_when_changed(const WorkloadEditor& editor) {
+  return editor.changed() ? Step::kDone : Step::kContinue;
 }
 
-Step follow_retry_time(WorkloadDraft& draft, const WorkloadContext&, Plan&) {
-  note_retry_time(draft);
-  return end_when_changed(draft);
+Step follow_retry_time(WorkloadEditor& editor, const WorkloadContext&, Plan&) {
+  note_retry_time(editor);
+  return end_when_changed(editor);
 }
 
-Step follow_activity(WorkloadDraft& draft, const WorkloadContext&, Plan& plan) {
-  if (!draft.workload().active) {
-    deactivate(draft);
-    return end_when_changed(draft);
+Step follow_activity(WorkloadEditor& editor, const WorkloadContext&, Plan& plan) {
+  if (!editor.workload().active) {
+    deactivate(editor);
+    return end_when_changed(editor);
   }
-  if (draft.is_true(kDeactivationTargetCondition)) {
-    set_inactive(draft.workload(), plan);
+  if (editor.is_true(kDeactivationTargetCondition)) {
+    set_inactive(editor.workload(), plan);
     return Step::kDone;
   }
-  if (await_backoff(draft, plan) == Step::kDone) return Step::kDone;
-  forget_flavors_when_reactivated(draft);
-  requeue(draft);
-  return end_when_changed(draft);
+  if (await_backoff(editor, plan) == Step::kDone) return Step::kDone;
+  forget_flavors_when_reactivated(editor);
+  requeue(editor);
+  return end_when_changed(editor);
 }
 
-Step follow_restarted_queues(WorkloadDraft& draft, const WorkloadContext& context, Plan&) {
-  note_restarted_queues(draft, context.queues_of_workload);
-  return end_when_changed(draft);
+Step follow_restarted_queues(WorkloadEditor& editor, const WorkloadContext& context, Plan&) {
+  note_restarted_queues(editor, context.queues_of_workload);
+  return end_when_changed(editor);
 }
 
-Step keep_checks(WorkloadDraft& draft, const WorkloadContext& context, Plan&) {
+Step keep_checks(WorkloadEditor& editor, const WorkloadContext& context, Plan&) {
   const ClusterQueue* queue = context.queues_of_workload.cluster;
-  if (queue != nullptr && (draft.is_true(kQuotaReservedCondition) || !is_behind(*queue))) sync_checks(draft, *queue);
+  if (queue != nullptr && (editor.is_true(kQuotaReservedCondition) || !is_behind(*queue))) sync_checks(editor, *queue);
   return Step::kContinue;
 }
 
-Step follow_failed_flavors(WorkloadDraft& draft, const WorkloadContext& context, Plan& plan) {
-  if (draft.is_true(kQuotaReservedCondition)) return Step::kContinue;
-  return review_failed_flavors(draft, context.queues_of_workload, context, plan);
+Step follow_failed_flavors(WorkloadEditor& editor, const WorkloadContext& context, Plan& plan) {
+  if (editor.is_true(kQuotaReservedCondition)) return Step::kContinue;
+  return review_failed_flavors(editor, context.queues_of_workload, context, plan);
 }
 
 // Without quota no step is left.
-Step follow_admission(WorkloadDraft& draft, const WorkloadContext& context, Plan& plan) {
-  const bool reserved = draft.is_true(kQuotaReservedCondition);
-  if (!draft.is_true(kAdmittedCondition) || !reserved) sync_admission(draft, context);
+Step follow_admission(WorkloadEditor& editor, const WorkloadContext& context, Plan& plan) {
+  const bool reserved = editor.is_true(kQuotaReservedCondition);
+  if (!editor.is_true(kAdmittedCondition) || !reserved) sync_admission(editor, context);
   if (!reserved) return Step::kDone;
-  wake_when_block_ends(draft, context.queues(), plan);
+  wake_when_block_ends(editor, context.queues(), plan);
   return Step::kContinue;
 }
 
-Step leave_failed_flavors(WorkloadDraft& draft, const WorkloadContext& context, Plan& plan) {
-  return obey_fallback_rules(draft, context.queues_of_workload, context, plan);
+Step leave_failed_flavors(WorkloadEditor& editor, const WorkloadContext& context, Plan& plan) {
+  return obey_fallback_rules(editor, context.queues_of_workload, context, plan);
 }
 
-Step follow_checks(WorkloadDraft& draft, const WorkloadContext& context, Plan&) {
-  if (obey_checks(draft) == Step::kDone) return Step::kDone;
-  return release_unanswered(draft, context.state);
+Step follow_checks(WorkloadEditor& editor, const WorkloadContext& context, Plan&) {
+  if (obey_checks(editor) == Step::kDone) return Step::kDone;
+  return release_unanswered(editor, context.state);
 }
 
-Step follow_stop_policies(WorkloadDraft& draft, const WorkloadContext& context, Plan&) {
-  return obey_stop_policies(draft, context.queues_of_workload);
+Step follow_stop_policies(WorkloadEditor& editor, const WorkloadContext& context, Plan&) {
+  return obey_stop_policies(editor, context.queues_of_workload);
 }
 
-Step follow_timeouts(WorkloadDraft& draft, const WorkloadContext& context, Plan& plan) {
-  obey_pods_ready_timeouts(draft, context.queues().wait_for_pods_ready, context.state, plan);
-  obey_execution_time(draft, plan);
+Step follow_timeouts(WorkloadEditor& editor, const WorkloadContext& context, Plan& plan) {
+  obey_pods_ready_timeouts(editor, context.queues().wait_for_pods_ready, context.state, plan);
+  obey_execution_time(editor, plan);
   return Step::kDone;
 }
 
-constexpr Step (*kStepsOfStatus[])(WorkloadDraft&, const WorkloadContext&, Plan&) = {
+constexpr Step (*kStepsOfStatus[])(WorkloadEditor&, const WorkloadContext&, Plan&) = {
     follow_retry_time, follow_activity,      follow_restarted_queues, keep_checks,          follow_failed_flavors,
     follow_admission,  leave_failed_flavors, follow_checks,           follow_stop_policies, follow_timeouts};
 
@@ -201,10 +201,10 @@ Step follow_priority(const Workload& workload, const ReconcileContext& context, 
 }
 
 Step follow_status(const Workload& workload, const ReconcileContext& context, Plan& plan) {
-  WorkloadDraft draft(workload, context);
+  WorkloadEditor editor(workload, context);
   const WorkloadContext pass{context, state::queues_of(workload, context.state)};
-  run_pass(kStepsOfStatus, draft, pass, plan);
-  draft.write_into(plan);
+  run_pass(kStepsOfStatus, editor, pass, plan);
+  editor.write_into(plan);
   return Step::kDone;
 }
 
@@ -297,12 +297,12 @@ constexpr const ResourceType* kKinds[] = {&kWorkloads};
 
 WorkloadPass pass_over(const Workload& workload, const ReconcileContext& context) {
   Plan plan;
-  WorkloadDraft draft(workload, context);
+  WorkloadEditor editor(workload, context);
   const WorkloadContext pass{context, state::queues_of(workload, context.state)};
-  run_pass(kStepsOfStatus, draft, pass, plan);
+  run_pass(kStepsOfStatus, editor, pass, plan);
   // A pass writes the status; only the deactivation is a second write.
   WorkloadPass passed{.deactivates = !plan.writes.empty(), .again_at = plan.again_at};
-  if (draft.changed()) passed.status = std::move(draft.status);
+  if (editor.changed()) passed.status = std::move(editor.status);
   return passed;
 }
 

@@ -38,9 +38,9 @@ std::vector<std::string> checks_of(const std::optional<Admission>& admission, co
   return {names.begin(), names.end()};
 }
 
-void sync_checks(WorkloadDraft& draft, const ClusterQueue& queue) {
-  const std::vector<std::string> wanted = checks_of(draft.status.admission, queue);
-  auto& checks = draft.status.admission_checks;
+void sync_checks(WorkloadEditor& editor, const ClusterQueue& queue) {
+  const std::vector<std::string> wanted = checks_of(editor.status.admission, queue);
+  auto& checks = editor.status.admission_checks;
   const auto is_wanted = [&](const AdmissionCheckState& check) {
     return std::binary_search(wanted.begin(), wanted.end(), check.name);
   };
@@ -53,50 +53,50 @@ void sync_checks(WorkloadDraft& draft, const ClusterQueue& queue) {
     AdmissionCheckState check;
     check.name = name;
     check.state = kCheckPending;
-    check.last_transition = whole_seconds(draft.time());
+    check.last_transition = whole_seconds(editor.time());
     checks.push_back(std::move(check));
   }
   std::sort(checks.begin(), checks.end(),
             [](const AdmissionCheckState& a, const AdmissionCheckState& b) { return a.name < b.name; });
 }
 
-void note_retry_time(WorkloadDraft& draft) {
+void note_retry_time(WorkloadEditor& editor) {
   Timestamp latest;
-  for (const AdmissionCheckState& check : draft.status.admission_checks) {
+  for (const AdmissionCheckState& check : editor.status.admission_checks) {
     if (check.state != kCheckRetry || !check.requeue_after_seconds || check.last_transition.is_zero()) continue;
     Timestamp retry = check.last_transition;
     retry.seconds += *check.requeue_after_seconds;
     latest = std::max(latest, retry);
   }
-  if (latest.is_zero() || to_time_point(latest) <= draft.time()) return;
-  RequeueState state = draft.status.requeue_state.value_or(RequeueState());
-  if (set_requeue_at(state, latest, false)) draft.status.requeue_state = state;
+  if (latest.is_zero() || to_time_point(latest) <= editor.time()) return;
+  RequeueState state = editor.status.requeue_state.value_or(RequeueState());
+  if (set_requeue_at(state, latest, false)) editor.status.requeue_state = state;
 }
 
 std::string describe_rejected_checks(const WorkloadStatus& status) {
   return describe_checks(status, kCheckRejected);
 }
 
-Step obey_checks(WorkloadDraft& draft) {
-  if (draft.is_true(kEvictedCondition)) return Step::kContinue;
-  if (std::string rejected = describe_rejected_checks(draft.status); !rejected.empty()) {
-    draft.record_event(EventReason::kAdmissionCheckRejected, "Deactivated due to " + rejected);
-    draft.target_deactivation(kAdmissionCheckReason, rejected);
+Step obey_checks(WorkloadEditor& editor) {
+  if (editor.is_true(kEvictedCondition)) return Step::kContinue;
+  if (std::string rejected = describe_rejected_checks(editor.status); !rejected.empty()) {
+    editor.record_event(EventReason::kAdmissionCheckRejected, "Deactivated due to " + rejected);
+    editor.target_deactivation(kAdmissionCheckReason, rejected);
     return Step::kDone;
   }
-  const std::string retry = describe_checks(draft.status, kCheckRetry);
+  const std::string retry = describe_checks(editor.status, kCheckRetry);
   if (retry.empty()) return Step::kContinue;
-  draft.evict(kAdmissionCheckReason, "", "Evicted due to " + retry);
+  editor.evict(kAdmissionCheckReason, "", "Evicted due to " + retry);
   return Step::kDone;
 }
 
-Step release_unanswered(WorkloadDraft& draft, const state::ClusterState& state) {
-  if (draft.is_true(kAdmittedCondition)) return Step::kContinue;
-  for (const AdmissionCheckState& check : draft.status.admission_checks) {
+Step release_unanswered(WorkloadEditor& editor, const state::ClusterState& state) {
+  if (editor.is_true(kAdmittedCondition)) return Step::kContinue;
+  for (const AdmissionCheckState& check : editor.status.admission_checks) {
     const AdmissionCheck* present = state.find<AdmissionCheck>(check.name);
     if (check.state != kCheckPending || present == nullptr || !present->has_no_controller()) continue;
-    draft.release(kSuspendedReason, "AdmissionCheck " + check.name + " is for " + present->controller +
-                                        ", a controller of Kueue that muster does not have");
+    editor.release(kSuspendedReason, "AdmissionCheck " + check.name + " is for " + present->controller +
+                                         ", a controller of Kueue that muster does not have");
     return Step::kDone;
   }
   return Step::kContinue;

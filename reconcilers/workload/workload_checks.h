@@ -8,7 +8,7 @@
 
 #include "api/cluster_queue.h"
 #include "reconcilers/step.h"
-#include "reconcilers/workload/workload_draft.h"
+#include "reconcilers/workload/workload_editor.h"
 #include "state/cluster_state.h"
 
 namespace muster::reconcilers {
@@ -17,21 +17,21 @@ namespace muster::reconcilers {
 // queue, because the flavors are not known; then those of the flavors it has.
 std::vector<std::string> checks_of(const std::optional<Admission>& admission, const ClusterQueue& queue);
 
-// Gives the Workload a state for each of its checks, and no other. The draft's own admission counts: a new decision is
-// only in the draft yet.
-void sync_checks(WorkloadDraft& draft, const ClusterQueue& queue);
+// Gives the Workload a state for each of its checks, and no other. The editor's own admission counts: a new decision is
+// only in the editor yet.
+void sync_checks(WorkloadEditor& editor, const ClusterQueue& queue);
 
 // A check with Retry can set a time: requeueAt becomes the latest of these times, if it is in the future and later than
 // the current value.
-void note_retry_time(WorkloadDraft& draft);
+void note_retry_time(WorkloadEditor& editor);
 
 // "AdmissionCheck in Rejected state: \"a\" (why)"; empty when none is rejected.
 std::string describe_rejected_checks(const WorkloadStatus& status);
 
 // A rejected check deactivates the Workload, a check with Retry evicts it.
-Step obey_checks(WorkloadDraft& draft);
+Step obey_checks(WorkloadEditor& editor);
 // Releases a reservation without admission if one of its pending checks belongs to Kueue's own controllers, which would
 // never answer.
-Step release_unanswered(WorkloadDraft& draft, const state::ClusterState& state);
+Step release_unanswered(WorkloadEditor& editor, const state::ClusterState& state);
 
 }  // namespace muster::reconcilers

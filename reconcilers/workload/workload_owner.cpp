@@ -8,7 +8,7 @@
 #include "jobs/job_kind.h"
 #include "reconcilers/in_use.h"
 #include "reconcilers/workload/pods_left.h"
-#include "reconcilers/workload/workload_draft.h"
+#include "reconcilers/workload/workload_editor.h"
 
 namespace muster::reconcilers {
 namespace {
@@ -89,9 +89,9 @@ Step reconcile_ownerless(const Workload& workload, const ReconcileContext& conte
     drop_in_use_finalizer(kWorkloads, workload.meta, plan);
     return plan.writes.empty() ? Step::kContinue : Step::kDone;
   }
-  WorkloadDraft draft(workload, context);
-  draft.set(kFinishedCondition, true, kOwnerNotFoundReason, "The workload's owner no longer exists");
-  draft.write_into(plan);
+  WorkloadEditor editor(workload, context);
+  editor.finish(kOwnerNotFoundReason, "The workload's owner no longer exists");
+  editor.write_into(plan);
   return Step::kDone;
 }
 

@@ -44,8 +44,8 @@ bool is_queue_block_reason(const Condition& condition) {
          is_queue_message(condition.message);
 }
 
-bool waits_for_restart(const WorkloadDraft& draft, std::string_view by) {
-  const Condition* requeued = draft.find(kRequeuedCondition);
+bool waits_for_restart(const WorkloadEditor& editor, std::string_view by) {
+  const Condition* requeued = editor.find(kRequeuedCondition);
   return requeued != nullptr && !requeued->is_true() && requeued->reason == by;
 }
 
@@ -58,18 +58,18 @@ struct Holder {
   std::string_view stopped_reason;
 };
 
-Step obey_stop_policy(WorkloadDraft& draft, const Holder& queue) {
-  if (draft.is_true(kAdmittedCondition)) {
-    if (queue.policy != StopPolicy::kHoldAndDrain || draft.is_true(kEvictedCondition)) return Step::kContinue;
-    draft.evict(queue.stopped_reason, "", "The " + std::string(to_text(queue.kind)) + " is stopped");
+Step obey_stop_policy(WorkloadEditor& editor, const Holder& queue) {
+  if (editor.is_true(kAdmittedCondition)) {
+    if (queue.policy != StopPolicy::kHoldAndDrain || editor.is_true(kEvictedCondition)) return Step::kContinue;
+    editor.evict(queue.stopped_reason, "", "The " + std::string(to_text(queue.kind)) + " is stopped");
     return Step::kDone;
   }
   if (!queue.there) {
-    draft.release(kMisconfiguredReason, queue_message(queue.kind, queue.name, QueueTrouble::kTerminating));
+    editor.release(kMisconfiguredReason, queue_message(queue.kind, queue.name, QueueTrouble::kTerminating));
     return Step::kDone;
   }
   if (queue.policy == StopPolicy::kNone) return Step::kContinue;
-  draft.release(kSuspendedReason, queue_message(queue.kind, queue.name, QueueTrouble::kStopped));
+  editor.release(kSuspendedReason, queue_message(queue.kind, queue.name, QueueTrouble::kStopped));
   return Step::kDone;
 }
 
@@ -80,15 +80,16 @@ bool is_inactive(const ClusterQueue& queue) {
   return queue.stop_policy != StopPolicy::kNone || queue.meta.deleting || (active != nullptr && !active->is_true());
 }
 
-void note_restarted_queues(WorkloadDraft& draft, const state::QueuesOf& queues) {
+void note_restarted_queues(WorkloadEditor& editor, const state::QueuesOf& queues) {
   const bool local_runs = queues.local != nullptr && queues.local->stop_policy == StopPolicy::kNone;
-  if (local_runs && waits_for_restart(draft, kLocalQueueStoppedReason)) {
-    draft.set(kRequeuedCondition, true, kLocalQueueRestartedReason, "The LocalQueue was restarted after being stopped");
+  if (local_runs && waits_for_restart(editor, kLocalQueueStoppedReason)) {
+    editor.set(kRequeuedCondition, true, kLocalQueueRestartedReason,
+               "The LocalQueue was restarted after being stopped");
   }
   const bool cluster_runs = queues.cluster != nullptr && queues.cluster->stop_policy == StopPolicy::kNone;
-  if (cluster_runs && waits_for_restart(draft, kClusterQueueStoppedReason)) {
-    draft.set(kRequeuedCondition, true, kClusterQueueRestartedReason,
-              "The ClusterQueue was restarted after being stopped");
+  if (cluster_runs && waits_for_restart(editor, kClusterQueueStoppedReason)) {
+    editor.set(kRequeuedCondition, true, kClusterQueueRestartedReason,
+               "The ClusterQueue was restarted after being stopped");
   }
 }
 
@@ -101,47 +102,47 @@ bool is_behind(const ClusterQueue& queue) {
   return active != nullptr && active->observed_generation < queue.meta.generation;
 }
 
-void set_blocked_condition(WorkloadDraft& draft, const state::QueuesOf& queues, const state::Inadmissible* found) {
-  const Condition* present = draft.find(kQuotaReservedCondition);
+void set_blocked_condition(WorkloadEditor& editor, const state::QueuesOf& queues, const state::Inadmissible* found) {
+  const Condition* present = editor.find(kQuotaReservedCondition);
 
   const bool was_gated = present != nullptr && present->reason == kAdmissionGatedReason;
-  Blocker blocker = blocker_of(draft.workload(), queues);
+  Blocker blocker = blocker_of(editor.workload(), queues);
   if (blocker.reason.empty()) {
     if (present == nullptr || !is_queue_block_reason(*present)) return;
     if (found != nullptr && !was_gated) {
-      if (draft.changed()) draft.set(kQuotaReservedCondition, false, found->reason, found->message);
+      if (editor.changed()) editor.set(kQuotaReservedCondition, false, found->reason, found->message);
       return;
     }
-    draft.set(kQuotaReservedCondition, false, kPendingEvaluationReason,
-              was_gated ? "AdmissionGatedBy cleared, waiting for quota reservation" : kIsPending);
+    editor.set(kQuotaReservedCondition, false, kPendingEvaluationReason,
+               was_gated ? "AdmissionGatedBy cleared, waiting for quota reservation" : kIsPending);
     if (was_gated)
-      draft.record_event(EventReason::kAdmissionGateCleared, "Admission gate cleared, workload is now admissible");
+      editor.record_event(EventReason::kAdmissionGateCleared, "Admission gate cleared, workload is now admissible");
     return;
   }
   if (blocker.reason == kAdmissionGatedReason && !was_gated) {
-    draft.record_event(EventReason::kAdmissionGated,
+    editor.record_event(EventReason::kAdmissionGated,
                        "Workload admission is gated by: " +
-                           std::string(draft.workload().meta.annotation(kAdmissionGatedByAnnotation)));
+                           std::string(editor.workload().meta.annotation(kAdmissionGatedByAnnotation)));
   }
-  draft.set(kQuotaReservedCondition, false, blocker.reason, blocker.message);
+  editor.set(kQuotaReservedCondition, false, blocker.reason, blocker.message);
 }
 
-void say_pending(WorkloadDraft& draft) {
-  if (draft.find(kQuotaReservedCondition) != nullptr) return;
-  draft.set(kQuotaReservedCondition, false, kPendingEvaluationReason, kIsPending);
+void say_pending(WorkloadEditor& editor) {
+  if (editor.find(kQuotaReservedCondition) != nullptr) return;
+  editor.set(kQuotaReservedCondition, false, kPendingEvaluationReason, kIsPending);
 }
 
-Step obey_stop_policies(WorkloadDraft& draft, const state::QueuesOf& queues) {
+Step obey_stop_policies(WorkloadEditor& editor, const state::QueuesOf& queues) {
   const LocalQueue* local = queues.local;
   const ClusterQueue* cluster = queues.cluster;
   const std::array holders = {
-      Holder{QueueKind::kLocalQueue, draft.workload().queue_name, local != nullptr && !local->meta.deleting,
+      Holder{QueueKind::kLocalQueue, editor.workload().queue_name, local != nullptr && !local->meta.deleting,
              local == nullptr ? StopPolicy::kNone : local->stop_policy, kLocalQueueStoppedReason},
       Holder{QueueKind::kClusterQueue, queues.cluster_name, cluster != nullptr && !cluster->meta.deleting,
              cluster == nullptr ? StopPolicy::kNone : cluster->stop_policy, kClusterQueueStoppedReason},
   };
   for (const Holder& holder : holders) {
-    if (obey_stop_policy(draft, holder) == Step::kDone) return Step::kDone;
+    if (obey_stop_policy(editor, holder) == Step::kDone) return Step::kDone;
   }
   return Step::kContinue;
 }

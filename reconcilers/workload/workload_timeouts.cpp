@@ -7,9 +7,9 @@ namespace muster::reconcilers {
 namespace {
 
 // Records the first admission if it counts, without a separate write.
-void note_first_admission(RequeueState& state, const WorkloadDraft& draft, const RequeuingStrategy& strategy) {
+void note_first_admission(RequeueState& state, const WorkloadEditor& editor, const RequeuingStrategy& strategy) {
   if (!strategy.backoff_limit_timeout || !state.first_admitted_at.is_zero()) return;
-  state.first_admitted_at = draft.find(kAdmittedCondition)->last_transition;
+  state.first_admitted_at = editor.find(kAdmittedCondition)->last_transition;
 }
 
 // The reason why no attempt is left; empty if an attempt is left.
@@ -22,18 +22,18 @@ std::string limit_reached(const RequeueState& state, const RequeuingStrategy& st
 }
 
 // One more eviction and its backoff, or deactivation if no attempt is left.
-void evict_or_give_up(WorkloadDraft& draft, const RequeuingStrategy& strategy, std::string_view cause,
+void evict_or_give_up(WorkloadEditor& editor, const RequeuingStrategy& strategy, std::string_view cause,
                       const std::string& message) {
-  draft.blame_late_pods();
-  RequeueState state = draft.status.requeue_state.value_or(RequeueState());
-  note_first_admission(state, draft, strategy);
-  if (std::string limit = limit_reached(state, strategy, draft.time()); !limit.empty()) {
-    draft.target_deactivation(kRequeuingLimitExceededReason, limit);
+  editor.blame_late_pods();
+  RequeueState state = editor.status.requeue_state.value_or(RequeueState());
+  note_first_admission(state, editor, strategy);
+  if (std::string limit = limit_reached(state, strategy, editor.time()); !limit.empty()) {
+    editor.target_deactivation(kRequeuingLimitExceededReason, limit);
     return;
   }
-  count_eviction(state, strategy, draft.workload().meta.uid, draft.time());
-  draft.status.requeue_state = state;
-  draft.evict(kPodsReadyTimeoutReason, cause, message);
+  count_eviction(state, strategy, editor.workload().meta.uid, editor.time());
+  editor.status.requeue_state = state;
+  editor.evict(kPodsReadyTimeoutReason, cause, message);
 }
 
 }  // namespace
@@ -52,23 +52,23 @@ std::optional<PodsReadyWait> pods_ready_wait(const Conditions& conditions, const
   return std::nullopt;
 }
 
-void obey_pods_ready_timeouts(WorkloadDraft& draft, const std::optional<WaitForPodsReady>& settings,
+void obey_pods_ready_timeouts(WorkloadEditor& editor, const std::optional<WaitForPodsReady>& settings,
                               const state::ClusterState& state, Plan& plan) {
-  if (!settings || !draft.workload().active || draft.is_true(kEvictedCondition)) return;
-  const std::optional<PodsReadyWait> wait = pods_ready_wait(draft.status.conditions, *settings);
+  if (!settings || !editor.workload().active || editor.is_true(kEvictedCondition)) return;
+  const std::optional<PodsReadyWait> wait = pods_ready_wait(editor.status.conditions, *settings);
   if (!wait) return;
-  if (draft.time() < wait->end) return plan.wake_at(wait->end);
+  if (editor.time() < wait->end) return plan.wake_at(wait->end);
 
-  const ObjectMeta& meta = draft.workload().meta;
+  const ObjectMeta& meta = editor.workload().meta;
   std::string message = "Exceeded the PodsReady timeout " + meta.ns + "/" + meta.name;
   // Tools know the sentence before the parentheses.
-  if (const std::string unready = unready_parts(draft.workload(), state); !unready.empty())
+  if (const std::string unready = unready_parts(editor.workload(), state); !unready.empty())
     message += " (" + unready + ")";
-  evict_or_give_up(draft, settings->requeuing, wait->cause, message);
+  evict_or_give_up(editor, settings->requeuing, wait->cause, message);
 }
 
-void evict_late_gang(WorkloadDraft& draft, const RequeuingStrategy& strategy, const std::string& message) {
-  evict_or_give_up(draft, strategy, kWaitForStartReason, message);
+void evict_late_gang(WorkloadEditor& editor, const RequeuingStrategy& strategy, const std::string& message) {
+  evict_or_give_up(editor, strategy, kWaitForStartReason, message);
 }
 
 }  // namespace muster::reconcilers

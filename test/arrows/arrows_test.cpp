@@ -238,7 +238,6 @@ TEST_CASE("arrows: a header and its source are one module, and no modules go in 
       "kube/transport/cluster_access kube/transport/kubeconfig",
       "manifests/catalog manifests/chart",
       "reconcilers/queues/cluster_queue reconcilers/queues/cohort reconcilers/queues/queue_status",
-      "reconcilers/workload/execution_time reconcilers/workload/workload_draft",
       "scheduler/flavor_assignment scheduler/order/pending_queue scheduler/order/workload_order "
       "scheduler/preemption/fair_sharing scheduler/preemption/preemption scheduler/preemption/preemption_search "
       "scheduler/preemption/protection scheduler/queue_state scheduler/shape scheduler/state scheduler/wake_conditions "

@@ -147,11 +147,11 @@ fault(release-while-pods-run reconcilers/job/job_workload.cpp
 
 fault(eviction-without-release reconcilers/job/job_workload.cpp
   "an evicted Workload never gives its quota back"
-  [[  const Duration admitted_for = context.decisions.admitted_for(workload, context.now);
-  Write write =]]
-  [[  const Duration admitted_for = context.decisions.admitted_for(workload, context.now);
-  if (FAULT) return Step::kDone;
-  Write write =]])
+  [[  WorkloadEditor editor = edit_workload(context, workload);
+  editor.release_evicted(]]
+  [[  if (FAULT) return Step::kDone;
+  WorkloadEditor editor = edit_workload(context, workload);
+  editor.release_evicted(]])
 
 fault(end-is-not-told reconcilers/job/job_workload.cpp
   "the Workload of a Job that has ended does not finish"
@@ -193,15 +193,15 @@ fault(backoff-does-not-grow reconcilers/workload/backoff.cpp
 
 fault(requeue-is-lost reconcilers/workload/workload.cpp
   "no timer is set for the end of a backoff"
-  [[  if (draft.time() < end)
+  [[  if (editor.time() < end)
     plan.wake_at(end);]]
-  [[  if (draft.time() < end)
+  [[  if (editor.time() < end)
     FAULT ? void() : plan.wake_at(end);]])
 
 fault(pods-ready-timeout-is-lost reconcilers/workload/workload_timeouts.cpp
   "waitForPodsReady evicts nobody"
-  [[if (draft.time() < wait->end) return plan.wake_at(wait->end);]]
-  [[if (draft.time() < wait->end || FAULT) return plan.wake_at(wait->end);]])
+  [[if (editor.time() < wait->end) return plan.wake_at(wait->end);]]
+  [[if (editor.time() < wait->end || FAULT) return plan.wake_at(wait->end);]])
 
 # --- Gangs ---
 

@@ -3,7 +3,7 @@
 
 #include "reconcilers/workload/flavor_clock.h"
 #include "reconcilers/workload/flavor_fallback.h"
-#include "reconcilers/workload/job_workload_status.h"
+#include "reconcilers/workload/workload_editor.h"
 #include "state/scheduler_driver.h"
 #include "test/reconcilers/queues/queue_cluster.h"
 
@@ -74,9 +74,9 @@ class FallbackCluster : public QueueCluster {
     json object = get(kWorkloads, "wl");
     const WorkloadPtr workload = read_workload(object);
     const Condition& evicted = *find_condition(workload->status.conditions, "Evicted");
-    object["status"].merge_patch(
-        status_patch(workload->status,
-                     reconcilers::released_status(*workload, evicted, Duration::zero(), whole_seconds(now().wall))));
+    reconcilers::WorkloadEditor editor(*workload, context());
+    editor.release_evicted(evicted);
+    object["status"].merge_patch(status_patch(workload->status, editor.status));
     put(kWorkloads, "wl", object);
   }
   void set_condition_of(const char* type, const char* status, const char* reason) {

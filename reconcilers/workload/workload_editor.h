@@ -1,5 +1,6 @@
-// A Workload's next status while one pass over it decides, and the one write that comes
-// of it. Words of conditions, reasons, messages and events are Kueue's: tools know them.
+// The one way in which reconcilers change the status of a Workload: the next status while a pass decides, and the one
+// write of the changes with its events, measurements and log lines. Words of conditions, reasons, messages and events
+// are Kueue's: tools know them.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -15,10 +16,17 @@ namespace muster::reconcilers {
 
 struct ReconcileContext;
 
-class WorkloadDraft {
+// The time of the changes. The API server stores whole seconds in both cases; the durations of the write's measurements
+// are computed from this time.
+enum class Stamp {
+  kWholeSeconds,
+  kExact,  // with the fraction of a second: for what a job has done, whose times are measured
+};
+
+class WorkloadEditor {
  public:
-  // `workload` must outlive the draft.
-  WorkloadDraft(const Workload& workload, const ReconcileContext& context);
+  // `workload` must outlive the editor.
+  WorkloadEditor(const Workload& workload, const ReconcileContext& context, Stamp stamp = Stamp::kWholeSeconds);
 
   const Workload& workload() const { return workload_; }
   TimePoint time() const { return now_; }
@@ -32,6 +40,10 @@ class WorkloadDraft {
   bool set(std::string_view type, bool is_true, std::string_view reason, std::string_view message);
   void remove(std::string_view type);
 
+  // It is over: Finished is True.
+  void finish(std::string_view reason, std::string_view message);
+  // PodsReady. The flavors that it has tried before are forgotten once it runs on its flavors.
+  void set_pods_ready(bool is_true, std::string_view reason, std::string_view message);
   // The Workload is evicted: its job is stopped, then its quota is released (by the job's reconciler). schedulingStats
   // counts it, checks return to Pending. `cause` can be empty.
   void evict(std::string_view reason, std::string_view cause, const std::string& message);
@@ -43,6 +55,10 @@ class WorkloadDraft {
   void blame_late_pods() { for_late_pods_ = true; }
   // Releases a reservation that was never used.
   void release(std::string_view reason, std::string_view message);
+  // The job of an evicted Workload has stopped: quota, admission and the assignment of its pods are released, and its
+  // execution time is added up. It is requeued at once only when it did not cause the eviction. `evicted` is its
+  // condition.
+  void release_evicted(const Condition& evicted);
   // Admitted is: quota is reserved and every check is ready.
   void sync_admitted();
   // Recorded with the write.
@@ -63,6 +79,7 @@ class WorkloadDraft {
   WorkloadStatus status;
 
  private:
+  void end_execution();
   void count_eviction_of(std::string_view reason, std::string_view cause);
 
   const Workload& workload_;

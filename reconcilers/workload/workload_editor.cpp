@@ -1,11 +1,10 @@
-#include "reconcilers/workload/workload_draft.h"
+#include "reconcilers/workload/workload_editor.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "api/texts/workload_texts.h"
 #include "reconcilers/reconciler.h"
-#include "reconcilers/workload/execution_time.h"
 #include "reconcilers/workload/flavor_clock.h"
 #include "scheduler/eligibility.h"
 #include "state/decision_log.h"
@@ -55,14 +54,14 @@ ObjectEvent event_about(const Workload& workload, EventReason reason, std::strin
   return event_about_version(kWorkloads, workload.meta, reason, std::move(note));
 }
 
-WorkloadDraft::WorkloadDraft(const Workload& workload, const ReconcileContext& context)
+WorkloadEditor::WorkloadEditor(const Workload& workload, const ReconcileContext& context, Stamp stamp)
     : status(workload.status),
       workload_(workload),
       now_(context.now.wall),
-      stamp_(whole_seconds(context.now.wall)),
+      stamp_(stamp == Stamp::kExact ? to_timestamp(context.now.wall) : whole_seconds(context.now.wall)),
       admitted_for_(context.decisions.admitted_for(workload, context.now)) {}
 
-bool WorkloadDraft::set(std::string_view type, bool is_true, std::string_view reason, std::string_view message) {
+bool WorkloadEditor::set(std::string_view type, bool is_true, std::string_view reason, std::string_view message) {
   return set_condition(status.conditions, {.type = type,
                                            .status = is_true ? "True" : "False",
                                            .reason = reason,
@@ -71,11 +70,20 @@ bool WorkloadDraft::set(std::string_view type, bool is_true, std::string_view re
                                            .observed_generation = workload_.meta.generation});
 }
 
-void WorkloadDraft::remove(std::string_view type) {
+void WorkloadEditor::remove(std::string_view type) {
   std::erase_if(status.conditions, [&](const Condition& condition) { return condition.type == type; });
 }
 
-void WorkloadDraft::evict(std::string_view reason, std::string_view cause, const std::string& message) {
+void WorkloadEditor::finish(std::string_view reason, std::string_view message) {
+  set(kFinishedCondition, true, reason, message);
+}
+
+void WorkloadEditor::set_pods_ready(bool is_true, std::string_view reason, std::string_view message) {
+  if (is_true) status.flavors = {};
+  set(kPodsReadyCondition, is_true, reason, message);
+}
+
+void WorkloadEditor::evict(std::string_view reason, std::string_view cause, const std::string& message) {
   const std::string full_reason = reason == kDeactivatedReason ? deactivated_reason(cause) : std::string(reason);
   stop_flavor_clocks(status, now_);
   set(kEvictedCondition, true, full_reason, message);
@@ -88,7 +96,7 @@ void WorkloadDraft::evict(std::string_view reason, std::string_view cause, const
   record_event(std::move(event));
 }
 
-void WorkloadDraft::reset_checks() {
+void WorkloadEditor::reset_checks() {
   for (AdmissionCheckState& check : status.admission_checks) {
     if (check.state == kCheckPending) continue;
     const bool retried = check.state == kCheckRetry;
@@ -100,7 +108,7 @@ void WorkloadDraft::reset_checks() {
   }
 }
 
-void WorkloadDraft::count_eviction_of(std::string_view reason, std::string_view cause) {
+void WorkloadEditor::count_eviction_of(std::string_view reason, std::string_view cause) {
   for (EvictionCount& eviction : status.evictions) {
     if (eviction.reason != reason || eviction.underlying_cause != cause) continue;
     ++eviction.count;
@@ -109,18 +117,46 @@ void WorkloadDraft::count_eviction_of(std::string_view reason, std::string_view 
   status.evictions.push_back({.reason = std::string(reason), .underlying_cause = std::string(cause), .count = 1});
 }
 
-void WorkloadDraft::target_deactivation(std::string_view reason, std::string_view message) {
+void WorkloadEditor::target_deactivation(std::string_view reason, std::string_view message) {
   set(kDeactivationTargetCondition, true, reason, message);
 }
 
-void WorkloadDraft::release(std::string_view reason, std::string_view message) {
+void WorkloadEditor::release(std::string_view reason, std::string_view message) {
   stop_flavor_clocks(status, now_);
   set(kQuotaReservedCondition, false, reason, message);
   status.admission.reset();
   sync_admitted();
 }
 
-void WorkloadDraft::sync_admitted() {
+void WorkloadEditor::release_evicted(const Condition& evicted) {
+  // After the last flavor of a round the next round has a time to begin.
+  const bool falls_back =
+      evicted.reason == kFlavorFallbackReason && (!status.requeue_state || status.requeue_state->requeue_at.is_zero());
+  const bool at_once = evicted.reason == kPreemptedReason || evicted.reason == kNodeFailuresReason ||
+                       evicted.reason == kQueueChangedReason || falls_back;
+  set(kRequeuedCondition, at_once, evicted.reason, evicted.message);
+  set(kQuotaReservedCondition, false, kPendingEvaluationReason, evicted.message);
+  if (is_true(kAdmittedCondition)) {
+    end_execution();
+    set(kAdmittedCondition, false, kNoReservationReason, "The workload has no reservation");
+  }
+  status.admission.reset();
+}
+
+// An admission has ended: its time is added, except when all time is used up: then a reactivation starts at zero.
+void WorkloadEditor::end_execution() {
+  int32_t& accumulated = status.accumulated_past_execution_seconds;
+  const Condition* evicted = find(kEvictedCondition);
+  if (evicted != nullptr && evicted->is_true() &&
+      deactivation_cause(evicted->reason) == kMaximumExecutionTimeExceededReason) {
+    accumulated = 0;
+    return;
+  }
+  const int64_t seconds = std::chrono::duration_cast<std::chrono::seconds>(admitted_for_).count();
+  accumulated = static_cast<int32_t>(std::min<int64_t>(accumulated + seconds, INT32_MAX));
+}
+
+void WorkloadEditor::sync_admitted() {
   const bool reserved = is_true(kQuotaReservedCondition);
   const bool ready = std::all_of(status.admission_checks.begin(), status.admission_checks.end(),
                                  [](const AdmissionCheckState& check) { return check.state == kCheckReady; });
@@ -128,18 +164,18 @@ void WorkloadDraft::sync_admitted() {
     set(kAdmittedCondition, true, kAdmittedReason, "The workload is admitted");
     return;
   }
-  if (is_true(kAdmittedCondition)) end_execution(status, admitted_for_);
+  if (is_true(kAdmittedCondition)) end_execution();
   if (!reserved)
     set(kAdmittedCondition, false, kNoReservationReason, "The workload has no reservation");
   else
     set(kAdmittedCondition, false, kUnsatisfiedChecksReason, "The workload has not all checks ready");
 }
 
-void WorkloadDraft::record_event(EventReason reason, std::string note) {
+void WorkloadEditor::record_event(EventReason reason, std::string note) {
   record_event(event_about(workload_, reason, std::move(note)));
 }
 
-void WorkloadDraft::write_into(Plan& plan) const {
+void WorkloadEditor::write_into(Plan& plan) const {
   if (!changed()) return;
   std::vector<ObjectEvent> events = events_;
   add_event_of_waiting(workload_, status, events);
