@@ -1,6 +1,7 @@
 #include "api/workload.h"
 
 #include <algorithm>
+#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
@@ -171,6 +172,13 @@ const PodSet* Workload::find(std::string_view pod_set) const {
   const auto found = std::find_if(pod_sets.begin(), pod_sets.end(),
                                   [&](const PodSet& candidate) { return candidate.name == pod_set; });
   return found == pod_sets.end() ? nullptr : &*found;
+}
+
+std::optional<Duration> execution_time_left(const Workload& workload, Duration admitted_for) {
+  if (!workload.maximum_execution_seconds) return std::nullopt;
+  const int64_t seconds =
+      int64_t{*workload.maximum_execution_seconds} - workload.status.accumulated_past_execution_seconds;
+  return std::chrono::seconds(seconds) - admitted_for;
 }
 
 WorkloadPtr read_workload(const json& object) {

@@ -18,6 +18,7 @@
 #include "api/meta/object_pointers.h"
 #include "api/pod_spec.h"
 #include "api/workload_conditions.h"
+#include "base/clock.h"
 
 namespace muster {
 
@@ -143,6 +144,10 @@ struct Workload {
   // Of a group of pods, which has no controller.
   bool of_pod_group() const { return !group_owners_text.empty(); }
 };
+
+// What spec.maximumExecutionTimeSeconds leaves to a Workload that is admitted for `admitted_for` now: without this time
+// and that of earlier admissions. Zero or less: it is over. nullopt: there is no limit.
+std::optional<Duration> execution_time_left(const Workload& workload, Duration admitted_for);
 
 WorkloadPtr read_workload(const nlohmann::json& object);
 // The parts of a status as the API server stores them, for merge patches: what is empty

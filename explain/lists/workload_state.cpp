@@ -1,6 +1,7 @@
 #include "explain/lists/workload_state.h"
 
 #include <cctype>
+#include <chrono>
 
 #include "api/meta/constants.h"
 #include "api/pods/pod_reason.h"
@@ -185,10 +186,11 @@ Timestamp finished_at(const Workload& workload) {
 }
 
 Timestamp holds_until(const Workload& workload) {
-  if (!workload.maximum_execution_seconds || !workload.admitted()) return {};
+  const auto left_at_admission = execution_time_left(workload, Duration::zero());
+  if (!left_at_admission || !workload.admitted()) return {};
   Timestamp until = transition(workload, kAdmittedCondition);
   if (until.is_zero()) return {};
-  until.seconds += *workload.maximum_execution_seconds - workload.status.accumulated_past_execution_seconds;
+  until.seconds += std::chrono::duration_cast<std::chrono::seconds>(*left_at_admission).count();
   return until;
 }
 

@@ -1,6 +1,7 @@
 #include "forecast/starts/run_times.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include "api/workload_conditions.h"
@@ -170,8 +171,8 @@ const Sample* RunTimes::history_of(const OfQueue* own, uint64_t shape, std::stri
 RunTimeGuess RunTimes::guess(const Workload& workload, std::string_view cluster_queue,
                              std::optional<double> annotated) const {
   RunTimeGuess guess;
-  if (workload.maximum_execution_seconds)
-    guess.most = *workload.maximum_execution_seconds - workload.status.accumulated_past_execution_seconds;
+  if (const auto left_at_admission = execution_time_left(workload, Duration::zero()))
+    guess.most = std::chrono::duration<double>(*left_at_admission).count();
   const auto found = queues_.find(path_of(workload.meta.ns, workload.queue_name));
   const OfQueue* own = found == queues_.end() ? nullptr : &found->second;
   bool is_own = false;

@@ -5,17 +5,17 @@
 namespace muster::reconcilers {
 
 void obey_execution_time(WorkloadEditor& editor, Plan& plan) {
-  const auto& allowed = editor.workload().maximum_execution_seconds;
-  if (!allowed || !editor.is_true(kAdmittedCondition)) return;
+  const auto left = execution_time_left(editor.workload(), editor.admitted_for());
+  if (!left || !editor.is_true(kAdmittedCondition)) return;
   // The Workload must already stop. Writing this again and again would prevent the job from releasing it.
   if (!editor.workload().active || editor.is_true(kEvictedCondition)) return;
-  const Duration all = std::chrono::seconds(int64_t{*allowed} - editor.status.accumulated_past_execution_seconds);
-  if (editor.admitted_for() < all) return plan.wake_at(editor.time() + (all - editor.admitted_for()));
+  if (*left > Duration::zero()) return plan.wake_at(editor.time() + *left);
   if (editor.is_true(kDeactivationTargetCondition)) return;
   editor.target_deactivation(kMaximumExecutionTimeExceededReason, "exceeding the maximum execution time");
   editor.status.accumulated_past_execution_seconds = 0;
-  editor.record_event(EventReason::kMaximumExecutionTimeExceeded,
-                     "The maximum execution time (" + std::to_string(*allowed) + "s) exceeded");
+  editor.record_event(
+      EventReason::kMaximumExecutionTimeExceeded,
+      "The maximum execution time (" + std::to_string(*editor.workload().maximum_execution_seconds) + "s) exceeded");
 }
 
 }  // namespace muster::reconcilers
