@@ -85,7 +85,7 @@ AdmissionResponse mutate(const Review& review, RuleObserver* observer) {
   std::vector<const Mutator*> mine;
   std::copy_if(mutator_chain().begin(), mutator_chain().end(), std::back_inserter(mine), [&](const Mutator* mutator) {
     return applies(mutator->matches, mutator->operations, request) &&
-           (!mutator->native_jobsets || review.settings.native_jobsets);
+           (!mutator->of_native_jobsets || review.settings.runs_jobsets());
   });
   if (mine.empty()) return AdmissionResponse::allowed(request);
   if (auto error = jobs::beyond_size_limit(request)) return AdmissionResponse::denied(request, {*std::move(error)});

@@ -106,7 +106,7 @@ const Mutator jobset_defaults = {
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate},
     .mutate = set_defaults,
-    .native_jobsets = true,
+    .of_native_jobsets = true,
 };
 
 const Mutator jobset_keep_defaults = {
@@ -114,7 +114,7 @@ const Mutator jobset_keep_defaults = {
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kUpdate},
     .mutate = keep_defaults,
-    .native_jobsets = true,
+    .of_native_jobsets = true,
 };
 
 }  // namespace muster::mutators

@@ -28,9 +28,8 @@ struct Mutator {
   // Edits `object`, which starts as review.request.object and carries the edits of
   // the mutators before this one.
   std::optional<MutationError> (*mutate)(const Review& review, nlohmann::json& object);
-  // In force only where muster is the JobSet controller; elsewhere JobSet's own webhook
-  // has the same rule.
-  bool native_jobsets = false;
+  // In force only where muster runs JobSets; elsewhere JobSet's own webhook does the same.
+  bool of_native_jobsets = false;
 };
 
 // In the order in which they run; order is meaning.

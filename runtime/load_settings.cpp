@@ -119,7 +119,7 @@ RuleSettings rule_settings_of(const Settings& settings, const OwnIdentity& own, 
   const std::string image = own.image.empty() ? "muster:" + std::string(kVersion) : own.image;
   RuleSettings rules =
       make_rule_settings(settings.configuration.kueue, settings.configuration.muster, {image, own.user});
-  rules.native_jobsets = native_jobsets;
+  rules.jobset_mode = native_jobsets ? JobSetMode::kNative : JobSetMode::kExternal;
   rules.own_name = own.name;
   // Upstream's controller starts and stops the Jobs of its JobSets.
   if (!native_jobsets && !own.jobset_controller.empty()) {
@@ -139,8 +139,7 @@ ReconcilerSettings reconciler_settings_of(const Settings& settings, bool native_
     const auto found = muster.jobset_feature_gates.find(gate);
     return found != muster.jobset_feature_gates.end() && found->second;
   };
-  return {.native_jobsets = native_jobsets,
-          .elastic_jobsets = is_on(kElasticJobSetGate),
+  return {.elastic_jobsets = is_on(kElasticJobSetGate),
           .labels_job_restarts = is_on(kRestartJobGate),
           .patch_jobset_crd = muster.patch_jobset_definition && muster.group_scheduling,
           .own_namespace = own_namespace,

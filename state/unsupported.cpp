@@ -69,7 +69,8 @@ std::string feature_of(std::string_view entry) {
 
 Found in_jobset(const JobSet& jobset, const ReconcilerSettings& settings) {
   Found found = in_managed_job(jobset.meta, jobset.managed_by);
-  if (!settings.native_jobsets || jobset.finished() || !jobs::jobset.is_managed_by(jobset.managed_by)) return found;
+  if (!settings.queues.rules.runs_jobsets() || jobset.finished() || !jobs::jobset.is_managed_by(jobset.managed_by))
+    return found;
   if (is_outside_webhooks(jobset.meta.ns, settings))
     found.push_back({"namespace", "JobSets in namespace " + jobset.meta.ns +
                                       " pass no webhook of muster, so muster does not run them. Create the JobSet in "

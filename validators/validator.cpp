@@ -57,7 +57,7 @@ AdmissionResponse validate(const Review& review, RuleObserver* observer, std::ve
   bool all_of_webhooks = true;
   for (const Validator* validator : all_validators()) {
     if (!applies(validator->matches, validator->operations, request)) continue;
-    if (validator->native_jobsets && !review.settings.native_jobsets) continue;
+    if (!validator->is_in_force(review.settings)) continue;
     if (observer) observer->started(validator->name);
     FieldErrors found = validator->check(review);
     if (validator->warn) {

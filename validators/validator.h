@@ -25,12 +25,15 @@ struct Validator {
   FieldErrors (*check)(const Review& review);
   // Optional: what the user should know although the request is allowed.
   std::vector<std::string> (*warn)(const Review& review) = nullptr;
-  // In force only where muster is the JobSet controller; elsewhere JobSet's own webhook
-  // has the same rule.
-  bool native_jobsets = false;
   RuleOrigin origin = RuleOrigin::kWebhook;
+  // In force only where muster runs JobSets, as all rules of kJobSet: elsewhere JobSet's own webhook has the same rule.
+  bool of_native_jobsets = false;
   // Of a rule of kWebhook: the errors that upstream nevertheless has in a schema.
   bool (*in_schema)(const FieldError& error) = nullptr;
+
+  bool is_in_force(const RuleSettings& settings) const {
+    return settings.runs_jobsets() || !(of_native_jobsets || origin == RuleOrigin::kJobSet);
+  }
 };
 
 // The errors of a rule in the object of a request, except for unchanged fields of an update: these can stay, so that

@@ -10,14 +10,12 @@
 namespace muster {
 
 struct ReconcilerSettings {
-  // muster is the JobSet controller; otherwise it stands beside upstream's.
-  bool native_jobsets = false;
   // JobSet's feature gate ElasticJobSet: parallelism and completions of a JobSet's
   // template can change, and reach the Jobs that are there.
   bool elastic_jobsets = false;
   // JobSet's feature gate RestartJob: every Job of a JobSet says how often it was restarted by itself.
   bool labels_job_restarts = false;
-  // Not native: keep spec.groupSchedulingConfig in the foreign controller's CRD.
+  // Beside another JobSet controller: keep spec.groupSchedulingConfig in that controller's CRD.
   bool patch_jobset_crd = false;
   // Where muster runs; like kube-system no webhook of muster's is asked about objects there.
   std::string own_namespace{};

@@ -17,6 +17,12 @@ enum class SuspendGuard {
   kObserve,  // it is let through, with a warning in the response
 };
 
+// Who runs the JobSets of this cluster.
+enum class JobSetMode {
+  kExternal,  // JobSet's own controller, which muster stands beside
+  kNative,    // muster
+};
+
 // How the start barrier's init container waits.
 struct WaiterSettings {
   // With muster's own image the static executable /muster-wait is the command;
@@ -55,12 +61,12 @@ struct RuleSettings {
   bool deny_unqueued = false;
   // Who submits a job is written on it (api/meta/submitter.h).
   bool record_submitter = false;
-  // muster itself is the JobSet controller of this cluster, so JobSets get from it what
-  // they get from JobSet's own webhook elsewhere. Off beside that webhook.
-  bool native_jobsets = false;
+  // Where muster runs JobSets, they get from it what they get from JobSet's own webhook elsewhere.
+  JobSetMode jobset_mode = JobSetMode::kExternal;
   // JobSet's feature gates that are not off, which is what they all are by default.
   std::map<std::string, bool, std::less<>> jobset_feature_gates;
 
+  bool runs_jobsets() const { return jobset_mode == JobSetMode::kNative; }
   bool enabled(Gate gate) const { return feature_gates.enabled(gate); }
   // Whether objects of this kind are of external_frameworks.
   bool is_external(std::string_view api_version, std::string_view kind) const;

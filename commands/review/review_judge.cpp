@@ -126,7 +126,7 @@ class Judge {
              "muster has no kind " + kind + " in " + group + ": nothing is checked, and muster does nothing with it");
       return nullptr;
     }
-    if (kind == "JobSet" && !settings_.native_jobsets) return nullptr;
+    if (kind == "JobSet" && !settings_.runs_jobsets()) return nullptr;
     if (defined->version(version_of(object_)).schema == nullptr) {
       std::vector<std::string> served;
       for (const std::string& version : defined->served) served.push_back(group + "/" + version);

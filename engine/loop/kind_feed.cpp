@@ -33,7 +33,8 @@ ReadObject read_watched(const ResourceType& type, bool metadata_only, const json
 }
 
 bool is_watched(const WatchedKind& kind, const ReconcilerSettings& settings) {
-  return kind.is_needed(settings.native_jobsets, settings.group_scheduling, settings.queues.rules.frameworks);
+  return kind.is_needed(settings.queues.rules.runs_jobsets(), settings.group_scheduling,
+                        settings.queues.rules.frameworks);
 }
 
 std::vector<Event> events_of_unwatched(const ResourceType& type) {

@@ -154,7 +154,7 @@ TypedObject kept_job(const JobPtr& job, const ReconcilerSettings& settings) {
     drop(kept->status.failed_indexes);
   }
   // What a resumed Job of a JobSet must have again (reconcilers/jobset/jobset_child.h).
-  const bool resumes = settings.native_jobsets && is_of_jobset(*job);
+  const bool resumes = settings.queues.rules.runs_jobsets() && is_of_jobset(*job);
   if (!resumes || job->tolerations_text.size() + job->scheduling_gates_text.size() > kMostBytesOfAPart) {
     drop(kept->tolerations_text);
     drop(kept->scheduling_gates_text);
@@ -177,7 +177,8 @@ TypedObject kept_own_jobset(const JobSetPtr& jobset) {
 TypedObject kept_jobset(const JobSetPtr& jobset, const ReconcilerSettings& settings) {
   const Extent extent = extent_of(muster::jobs::jobset, jobset->meta, settings.queues.rules);
   if (extent == Extent::kWhole) return jobset;
-  if (settings.native_jobsets && muster::jobs::jobset.is_managed_by(jobset->managed_by)) return kept_own_jobset(jobset);
+  if (settings.queues.rules.runs_jobsets() && muster::jobs::jobset.is_managed_by(jobset->managed_by))
+    return kept_own_jobset(jobset);
   auto kept = copy_of(jobset);
   cut(kept->managed_by);
   drop(kept->subdomain);

@@ -238,7 +238,8 @@ Step follow_end(const JobContext& context, const Workload& workload, Plan& plan)
 // A JobSet that is in no queue can have Jobs that are queued by themselves. While it is suspended, so are they.
 bool is_suspended_by_jobset(const JobContext& context) {
   const auto& controller = context.job.meta().controller;
-  if (!context.settings.native_jobsets || !controller || jobs::job_type_of(*controller) != &kJobSets) return false;
+  if (!context.queues().rules.runs_jobsets() || !controller || jobs::job_type_of(*controller) != &kJobSets)
+    return false;
   const JobSet* jobset = context.state.find<JobSet>(context.job.meta().ns, controller->name);
   return jobset != nullptr && jobset->meta.uid == controller->uid && jobset->suspended;
 }
@@ -278,7 +279,7 @@ constexpr Step (*kStepsWithWorkload[])(const JobContext&, const Workload&, Plan&
 // muster is the JobSet controller and does not run this JobSet (reconcilers/jobset/jobset.cpp).
 bool is_never_run(const JobContext& context) {
   const jobs::QueuedJob& job = context.job;
-  if (!context.settings.native_jobsets || job.type() != kJobSets) return false;
+  if (!context.queues().rules.runs_jobsets() || job.type() != kJobSets) return false;
   const JobSet* jobset = context.state.find<JobSet>(job.meta().ns, job.meta().name);
   return jobset != nullptr &&
          (!jobset->unsupported.empty() || state::is_outside_webhooks(jobset->meta.ns, context.settings));

@@ -174,7 +174,7 @@ Plan run_jobset(const JobSetContext& context) {
 }
 
 Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
-  if (!context.settings.native_jobsets || definition_is_foreign(context.state)) return {};
+  if (!context.queues().rules.runs_jobsets() || definition_is_foreign(context.state)) return {};
   const JobSet* jobset = context.state.find<JobSet>(key.ns, key.name);
   if (jobset == nullptr || jobset->meta.deleting) return {};
   if (state::is_outside_webhooks(key.ns, context.settings)) return {};

@@ -124,8 +124,8 @@ Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   const ReconcilerSettings& settings = context.settings;
   if (!definition_is_foreign(context.state)) return plan;
   const PlainObject* crd = context.state.find<PlainObject>(kCustomResourceDefinitions, key.ns, key.name);
-  if (settings.native_jobsets) plan.events.push_back(event_of_stop(*crd));
-  if (crd->meta.deleting || settings.native_jobsets || !settings.patch_jobset_crd) return plan;
+  if (settings.queues.rules.runs_jobsets()) plan.events.push_back(event_of_stop(*crd));
+  if (crd->meta.deleting || settings.queues.rules.runs_jobsets() || !settings.patch_jobset_crd) return plan;
   json versions = array_at(*crd->object, {"spec", "versions"});
   const auto version = find_version(versions);
   json* spec = version == versions.end() ? nullptr : spec_schema(*version);

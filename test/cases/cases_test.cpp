@@ -133,7 +133,7 @@ TEST_CASE("every rule is seen at work by some golden case") {
     INFO(golden.file);
     check_case(golden, &witness);
     for (const validators::Validator* validator : validators::all_validators()) {
-      if ((validator->native_jobsets && !golden.settings.native_jobsets) || !validator->warn) continue;
+      if (!validator->is_in_force(golden.settings) || !validator->warn) continue;
       if (applies(validator->matches, validator->operations, golden.request) &&
           !validator->warn(golden.review()).empty())
         warned.insert(validator->name);

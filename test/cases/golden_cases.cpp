@@ -54,7 +54,7 @@ RuleSettings settings_of(const json& wanted) {
   settings.group_scheduling = wanted.value("groupScheduling", true);
   settings.deny_unqueued = wanted.value("denyUnqueued", false);
   settings.record_submitter = wanted.value("recordSubmitter", false);
-  settings.native_jobsets = wanted.value("nativeJobSets", false);
+  if (wanted.value("nativeJobSets", false)) settings.jobset_mode = JobSetMode::kNative;
   settings.jobset_feature_gates = wanted.value("jobSetFeatureGates", std::map<std::string, bool, std::less<>>());
   return settings;
 }

@@ -26,7 +26,7 @@ manifests::WebhookRegistration registration_of(const RuleSettings& settings) {
   manifests::WebhookRegistration registration;
   registration.manage_jobs_without_queue_name = settings.manage_jobs_without_queue_name;
   registration.managed_namespaces = settings.managed_jobs_namespace_selector;
-  registration.every_jobset = settings.native_jobsets;
+  registration.every_jobset = settings.runs_jobsets();
   registration.group_scheduling = settings.group_scheduling;
   registration.frameworks = settings.frameworks;
   return registration;
@@ -98,7 +98,7 @@ Reached reached_by(const GoldenCase& golden) {
   const AdmissionResponse validated = validators::validate({request, golden.view, golden.settings}, &validating);
   if (!validated.warnings().empty()) validating.rules.insert("a warning");
   for (const validators::Validator* validator : validators::all_validators()) {
-    if ((validator->native_jobsets && !golden.settings.native_jobsets) || !validator->warn) continue;
+    if (!validator->is_in_force(golden.settings) || !validator->warn) continue;
     if (applies(validator->matches, validator->operations, request) &&
         !validator->warn({request, golden.view, golden.settings}).empty())
       validating.rules.emplace(validator->name);

@@ -117,7 +117,7 @@ TEST_CASE("explain: a job that was deactivated after its last try counts it, and
 
 TEST_CASE("explain: what muster does not do and what the API server refuses is told") {
   ReconcilerSettings settings;
-  settings.native_jobsets = true;
+  settings.queues.rules.jobset_mode = JobSetMode::kNative;
   ExplainCluster cluster(settings);
   cluster.put(kJobSets, {{"metadata", {{"name", "sets"}, {"labels", {{kQueueNameLabel, "lq"}}}}},
                          {"spec", {{"failurePolicy", {{"restartStrategy", "RestartSlowly"}}}}}});

@@ -216,7 +216,7 @@ Scenes scenes_of_kinds() {
                             {},
                             &kJobSets,
                             "sets"};
-  unsupported.settings.native_jobsets = true;
+  unsupported.settings.queues.rules.jobset_mode = JobSetMode::kNative;
   const ExplainRow unqueued = {"a pod, which is not queued",
                                put_pod(queued_pod_of("one")),
                                "KindNotQueued",

@@ -54,7 +54,7 @@ engine::EngineSettings settings_of(Chance& chance, engine::StepWatch& watch) {
   settings.keep_webhook_configurations = false;
   settings.watch = &watch;
   ReconcilerSettings& its = settings.reconcilers;
-  its.native_jobsets = chance.one_in(2);
+  if (chance.one_in(2)) its.queues.rules.jobset_mode = JobSetMode::kNative;
   its.elastic_jobsets = chance.one_in(2);
   its.labels_job_restarts = chance.one_in(2);
   its.patch_jobset_crd = chance.one_in(2);
@@ -189,8 +189,7 @@ class Life {
     (void)state::queue_gauges(context.state, context.decisions, settings_.reconcilers.queues);
   }
   void ask_rules() {
-    RuleSettings rules = settings_.reconcilers.queues.rules;
-    rules.native_jobsets = settings_.reconcilers.native_jobsets;
+    const RuleSettings& rules = settings_.reconcilers.queues.rules;
     const ClusterViewPtr view = engine_.view();
     for (const auto& [key, object] : store_) {
       for (const Operation operation : {Operation::kCreate, Operation::kUpdate}) {

@@ -66,7 +66,7 @@ void check(std::string_view body) {
   }();
   static const RuleSettings kNative = [] {
     RuleSettings settings;
-    settings.native_jobsets = true;
+    settings.jobset_mode = JobSetMode::kNative;
     settings.jobset_feature_gates = {
         {"ElasticJobSet", true}, {"InPlaceRestart", true}, {"JobSetActiveDeadlineSeconds", true}, {"RestartJob", true}};
     return settings;

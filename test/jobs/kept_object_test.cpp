@@ -30,7 +30,7 @@ constexpr size_t kBytes = 1'400'000;
 
 ReconcilerSettings settings_of(bool native) {
   ReconcilerSettings settings;
-  settings.native_jobsets = settings.queues.rules.native_jobsets = native;
+  settings.queues.rules.jobset_mode = native ? JobSetMode::kNative : JobSetMode::kExternal;
   for (const jobs::JobKind* kind : jobs::job_kinds()) settings.queues.rules.frameworks.emplace(kind->framework);
   return settings;
 }

@@ -77,7 +77,7 @@ void check(const std::function<void(ServedEngine&)>& put, bool native = true) {
     Slowest slowest;
     engine::EngineSettings settings;
     settings.watch = &slowest;
-    settings.reconcilers.native_jobsets = native;
+    if (native) settings.reconcilers.queues.rules.jobset_mode = JobSetMode::kNative;
     settings.reconcilers.queues.rules.frameworks.emplace("kubeflow.org/mpijob");
     ServedEngine served(std::move(settings));
     served.put_queues("1000");

@@ -250,7 +250,7 @@ class Handlers {
  private:
   static std::shared_ptr<const RuleSettings> settings() {
     auto settings = std::make_shared<RuleSettings>();
-    settings->native_jobsets = true;
+    settings->jobset_mode = JobSetMode::kNative;
     return settings;
   }
   mutable server::Metrics metrics_{server::MetricsOptions{}};

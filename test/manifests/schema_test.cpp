@@ -349,7 +349,7 @@ void check_line(const json& input, const json& output, std::string_view group, s
   const json recorded = as_in_0_20(output.at("crdErrors"));
   compare(errors, recorded);
   RuleSettings settings;
-  settings.native_jobsets = true;
+  settings.jobset_mode = JobSetMode::kNative;
   settings.feature_gates = test::recorded_gates(json::object());
   settings.jobset_feature_gates = input.value("featureGates", std::map<std::string, bool, std::less<>>());
   const ClusterView view;

@@ -262,13 +262,13 @@ TEST_CASE("settings: who is the JobSet controller reaches rules and registration
     const std::string theirs = "system:serviceaccount:there:jobset-controller-manager";
     const RuleSettings rules =
         rule_settings_of(*settings, {.image = "", .user = "", .jobset_controller = theirs}, native);
-    CHECK(rules.native_jobsets == native);
+    CHECK(rules.runs_jobsets() == native);
     // Upstream's controller starts and stops Jobs where it is in charge; one that is not there does not.
     CHECK(rules.admitters.contains(theirs) == !native);
     CHECK(rule_settings_of(*settings, {}, native).admitters.empty());
     CHECK(registration_of(*settings, "muster-system", "", native).every_jobset == native);
     const ReconcilerSettings reconcilers = reconciler_settings_of(*settings, native, "muster-system");
-    CHECK(reconcilers.native_jobsets == native);
+    CHECK(reconcilers.queues.rules.runs_jobsets() == native);
     CHECK(reconcilers.elastic_jobsets);
     CHECK_FALSE(reconcilers.patch_jobset_crd);
   }

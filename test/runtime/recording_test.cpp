@@ -230,7 +230,7 @@ TEST_CASE("recorded settings: the same engine is made from them, and comments ar
   CHECK(queues.wait_for_pods_ready->timeout == std::chrono::minutes(7));
   CHECK(queues.wait_for_pods_ready->requeuing.backoff_jitter == 0.5);
   CHECK_FALSE(again->reconcilers.group_scheduling);
-  CHECK(again->reconcilers.native_jobsets);
+  CHECK(queues.rules.runs_jobsets());
   CHECK(again->reconcilers.own_namespace == "queues");
   CHECK(again->webhooks.url == surroundings.webhook_url);
   CHECK(again->webhooks.jobset_controller == surroundings.jobset_controller);

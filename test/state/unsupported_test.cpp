@@ -34,7 +34,7 @@ json owned_by(const char* api_version, const char* kind) {
 
 ReconcilerSettings native() {
   ReconcilerSettings settings;
-  settings.native_jobsets = true;
+  settings.queues.rules.jobset_mode = JobSetMode::kNative;
   settings.own_namespace = "muster-system";
   return settings;
 }
@@ -188,7 +188,7 @@ TEST_CASE("unsupported: Jobs that such a JobSet has run to their end and are not
 
 TEST_CASE("unsupported: a queued JobSet that muster cannot run holds no quota") {
   JobCluster cluster;
-  cluster.settings.native_jobsets = true;
+  cluster.settings.queues.rules.jobset_mode = JobSetMode::kNative;
   json jobset = train_jobset({{"suspend", true}});
   jobset["metadata"]["labels"] = {{"kueue.x-k8s.io/queue-name", "q"}};
   cluster.put(kJobSets, jobset);

@@ -97,7 +97,7 @@ AdmissionRequest request_of(const json& input) {
 
 RuleSettings settings_of(const json& input) {
   RuleSettings settings;
-  settings.native_jobsets = true;
+  settings.jobset_mode = JobSetMode::kNative;
   settings.jobset_feature_gates = input.value("featureGates", std::map<std::string, bool, std::less<>>());
   return settings;
 }

@@ -62,7 +62,7 @@ void run_everything(const jobs::JobKind& kind, const json& object, const json& o
   request.operation = operation;
   const ClusterView view;
   RuleSettings native;
-  native.native_jobsets = true;
+  native.jobset_mode = JobSetMode::kNative;
   native.jobset_feature_gates = {
       {"ElasticJobSet", true}, {"InPlaceRestart", true}, {"JobSetActiveDeadlineSeconds", true}, {"RestartJob", true}};
   for (const RuleSettings& settings : {RuleSettings{}, native}) {

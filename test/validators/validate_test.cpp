@@ -133,10 +133,14 @@ TEST_CASE("warnings come with an allowed request and do not distract from a refu
 }
 
 TEST_CASE("every rule of JobSet's webhook and schema is 422, as JobSet answers") {
+  RuleSettings native;
+  native.jobset_mode = JobSetMode::kNative;
   for (const Validator* validator : all_validators()) {
     INFO(std::string(validator->name));
-    if (validator->native_jobsets) CHECK(validator->origin != RuleOrigin::kWebhook);
-    CHECK((validator->origin != RuleOrigin::kJobSet || validator->native_jobsets));
+    const bool only_native = !validator->is_in_force(RuleSettings{});
+    if (only_native) CHECK(validator->origin != RuleOrigin::kWebhook);
+    CHECK((validator->origin != RuleOrigin::kJobSet || only_native));
+    CHECK(validator->is_in_force(native));
   }
 }
 

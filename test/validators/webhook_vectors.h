@@ -145,9 +145,7 @@ inline std::vector<Complaint> complaints_of(const Review& review) {
     if (validator->name == "multikueue_unsupported") continue;
     // muster refuses all of Ray's autoscaling, Kueue that of jobs that are not elastic.
     if (validator->name == "ray_autoscaling" && jobs::is_elastic(review.settings, review.request.object)) continue;
-    if (!applies(validator->matches, operations, review.request) ||
-        (validator->native_jobsets && !review.settings.native_jobsets))
-      continue;
+    if (!applies(validator->matches, operations, review.request) || !validator->is_in_force(review.settings)) continue;
     for (const FieldError& error : validator->check(review)) {
       complaints.emplace_back(error.field, reason_of(error.type), error.detail, error.message());
     }

@@ -21,7 +21,7 @@ constexpr TimePoint kStart{seconds(1'800'000'000)};
 
 RuleSettings rules_of(const WorldOptions& options) {
   RuleSettings settings = options.queues.rules;
-  settings.native_jobsets = options.native_jobsets;
+  settings.jobset_mode = JobSetMode::kNative;
   settings.admitters.insert(kMuster);
   return settings;
 }
@@ -30,8 +30,8 @@ engine::EngineSettings engine_of(const WorldOptions& options) {
   engine::EngineSettings settings;
   settings.keep_webhook_configurations = false;
   settings.admissions_at_a_time = options.process.connections;
-  settings.reconcilers.native_jobsets = options.native_jobsets;
   settings.reconcilers.queues = options.queues;
+  settings.reconcilers.queues.rules.jobset_mode = JobSetMode::kNative;
   settings.check_controllers = options.check_controllers;
   return settings;
 }

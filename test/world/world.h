@@ -53,12 +53,10 @@ namespace muster::world {
 struct WorldOptions {
   uint64_t seed = 1;
   int replicas = 1;
-  // muster is the JobSet controller; otherwise no controller is there, and tests play its part.
-  bool native_jobsets = true;
   // Whether the JobSet CRD is installed.
   bool jobsets_served = true;
   std::vector<std::string> namespaces = {"default"};
-  // What muster is configured with.
+  // What muster is configured with; it is the JobSet controller in any case.
   QueueSettings queues{};
   // Rows must outlive the world.
   reconcilers::CheckControllers check_controllers = engine::check_controllers();

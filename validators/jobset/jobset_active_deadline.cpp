@@ -37,7 +37,6 @@ extern const Validator rule = {
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
-    .native_jobsets = true,
     .origin = RuleOrigin::kJobSet,
 };
 

@@ -21,11 +21,11 @@ bool says_it_is_of_a_jobset(const Review& review) {
 }
 
 bool knows_the_maker(const RuleSettings& settings) {
-  return settings.native_jobsets ? !settings.admitters.empty() : !settings.jobset_controller.empty();
+  return settings.runs_jobsets() ? !settings.admitters.empty() : !settings.jobset_controller.empty();
 }
 
 std::string maker(const RuleSettings& settings) {
-  return settings.native_jobsets ? "muster" : "JobSet's controller";
+  return settings.runs_jobsets() ? "muster" : "JobSet's controller";
 }
 
 std::optional<jobs::ManagedAncestor> claimed_by(const Review& review) {

@@ -45,7 +45,6 @@ extern const Validator rule = {
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate},
     .check = check,
-    .native_jobsets = true,
     .origin = RuleOrigin::kJobSet,
 };
 

@@ -169,8 +169,8 @@ extern const Validator rule = {
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate, Operation::kUpdate},
     .check = check,
-    .native_jobsets = true,
     .origin = RuleOrigin::kMuster,
+    .of_native_jobsets = true,
 };
 
 }  // namespace muster::validators::jobset_field_types

@@ -114,7 +114,6 @@ extern const Validator rule = {
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kUpdate},
     .check = check,
-    .native_jobsets = true,
     .origin = RuleOrigin::kJobSet,
 };
 

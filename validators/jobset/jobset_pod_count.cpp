@@ -50,8 +50,8 @@ extern const Validator rule = {
     .operations = {Operation::kCreate},
     .check = check,
     .warn = warn,
-    .native_jobsets = true,
     .origin = RuleOrigin::kMuster,
+    .of_native_jobsets = true,
 };
 
 }  // namespace muster::validators::jobset_pod_count

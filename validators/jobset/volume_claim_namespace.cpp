@@ -35,8 +35,8 @@ extern const Validator rule = {
     .matches = {{"jobset.x-k8s.io", "jobsets"}},
     .operations = {Operation::kCreate},
     .check = check,
-    .native_jobsets = true,
     .origin = RuleOrigin::kSchema,
+    .of_native_jobsets = true,
 };
 
 }  // namespace muster::validators::volume_claim_namespace

@@ -123,7 +123,7 @@ TEST_CASE("kind feed: kinds that are not watched are there for the engine, and n
 
 TEST_CASE("kind feed: kinds are watched where the settings need them") {
   ReconcilerSettings settings;
-  settings.native_jobsets = true;
+  settings.queues.rules.jobset_mode = JobSetMode::kNative;
   settings.group_scheduling = true;
   const auto watched = [&](const ResourceType& type) {
     for (const WatchedKind& kind : watched_kinds()) {
@@ -137,7 +137,7 @@ TEST_CASE("kind feed: kinds are watched where the settings need them") {
   CHECK_FALSE(watched(kQueuedPods));
   settings.queues.rules.frameworks = {"pod"};
   CHECK(watched(kQueuedPods));
-  settings.native_jobsets = false;
+  settings.queues.rules.jobset_mode = JobSetMode::kExternal;
   CHECK_FALSE(watched(kServices));
   settings.group_scheduling = false;
   CHECK_FALSE(watched(kPods));

@@ -171,7 +171,7 @@ TEST_CASE("a Job with a queue of its own below a suspended JobSet is not started
   for (const bool suspended : {true, false}) {
     CAPTURE(suspended);
     JobCluster cluster;
-    cluster.settings.native_jobsets = true;
+    cluster.settings.queues.rules.jobset_mode = JobSetMode::kNative;
     cluster.put(kJobSets, "train", {{"spec", {{"suspend", suspended}}}});
     json labels = labels_of_part(0);
     labels.update(kInQueue);

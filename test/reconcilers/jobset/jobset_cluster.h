@@ -39,7 +39,7 @@ class JobSetCluster : public ReconciledCluster {
  public:
   explicit JobSetCluster(json jobset = train_jobset()) : ReconciledCluster({&reconcilers::jobset_reconciler}) {
     patched_unversioned = &kJobs;
-    settings.native_jobsets = true;
+    settings.queues.rules.jobset_mode = JobSetMode::kNative;
     put(kJobSets, std::move(jobset));
   }
 

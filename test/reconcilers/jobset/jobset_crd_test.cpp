@@ -190,7 +190,7 @@ TEST_CASE("jobset crd: when it does nothing") {
   json crd = foreign_crd();
   ReconcilerSettings settings = beside_upstream();
   SUBCASE("muster is the JobSet controller") {
-    settings.native_jobsets = true;
+    settings.queues.rules.jobset_mode = JobSetMode::kNative;
   }
   SUBCASE("the settings switch it off") {
     settings.patch_jobset_crd = false;
@@ -230,7 +230,7 @@ TEST_CASE("jobset crd: only that one definition concerns it") {
 
 TEST_CASE("jobset crd: a foreign one that replaces muster's own is told to its owner") {
   ReconcilerSettings settings = beside_upstream();
-  settings.native_jobsets = true;
+  settings.queues.rules.jobset_mode = JobSetMode::kNative;
   const Plan plan = plan_for(foreign_crd(), settings);
   REQUIRE(plan.events.size() == 1);
   CHECK(plan.events[0].reason == "ForeignJobSetDefinition");

@@ -46,7 +46,7 @@ TEST_CASE("jobset: what is planned first in each situation") {
        kCreateAll},
       {"beside upstream's controller nothing is done",
        json::object(),
-       [](JobSetCluster& cluster) { cluster.settings.native_jobsets = false; },
+       [](JobSetCluster& cluster) { cluster.settings.queues.rules.jobset_mode = JobSetMode::kExternal; },
        {}},
       {"a JobSet that is being deleted is left to the garbage collector",
        json::object(),
