@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/logged_decision.h"
@@ -67,6 +68,14 @@ enum class WriteOutcome {
   kRefused,        // invalid or forbidden: the same write will be refused again
   kFailed,         // no answer, or the server's trouble
 };
+
+// One word for each, in recordings and logs: "patchStatus", "notFound". Recordings are read back, so a word never
+// changes.
+std::string_view word_of(Verb verb);
+std::string_view word_of(WriteOutcome outcome);
+// nullopt: no such word.
+std::optional<Verb> find_verb(std::string_view word);
+std::optional<WriteOutcome> find_outcome(std::string_view word);
 
 // The plan of one reconciler. The writes are independent of each other: a write that must follow another one is planned
 // by the next reconciliation.

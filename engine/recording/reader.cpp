@@ -38,28 +38,6 @@ uint64_t unsigned_at(const json& line, const char* key) {
   return found != line.end() && found->is_number_unsigned() ? found->get<uint64_t>() : 0;
 }
 
-template <class Enum>
-std::optional<Enum> word_at(const json& line, const char* key, std::initializer_list<Enum> values) {
-  const std::string_view word = string_at(line, {key});
-  for (const Enum value : values) {
-    if (word_of(value) == word) return value;
-  }
-  return std::nullopt;
-}
-
-std::optional<reconcilers::Verb> verb_at(const json& line) {
-  return word_at(line, "verb",
-                 {reconcilers::Verb::kCreate, reconcilers::Verb::kPatch, reconcilers::Verb::kPatchStatus,
-                  reconcilers::Verb::kDelete, reconcilers::Verb::kFindPods});
-}
-
-std::optional<reconcilers::WriteOutcome> outcome_at(const json& line) {
-  return word_at(line, "outcome",
-                 {reconcilers::WriteOutcome::kDone, reconcilers::WriteOutcome::kConflict,
-                  reconcilers::WriteOutcome::kNotFound, reconcilers::WriteOutcome::kAlreadyExists,
-                  reconcilers::WriteOutcome::kRefused, reconcilers::WriteOutcome::kFailed});
-}
-
 Result<TypedObject> read_one(const FoundKind& kind, const json& object) {
   if (string_at(object, {"metadata", "name"}).empty()) return fail("an object is missing, or has no name");
   engine::ReadObject read = engine::read_watched(*kind.type, kind.metadata_only, object);
@@ -72,7 +50,7 @@ const json& object_of(const json& line) {
 }
 
 Result<engine::Event> read_answer(const json& line, const FoundKind& kind) {
-  const auto outcome = outcome_at(line);
+  const auto outcome = reconcilers::find_outcome(string_at(line, {"outcome"}));
   if (!outcome) return fail("an answer has no outcome that is known");
   engine::WriteFinished answer{.id = unsigned_at(line, "id"),
                                .outcome = *outcome,
@@ -221,7 +199,7 @@ Outcome<> Reader::close(const json& line, Batch& batch) {
   batch.snapshot = bool_at(line, {"snapshot"});
   batch.planned = time(line);
   for (const json& item : array_at(line, {"writes"})) {
-    const auto verb = verb_at(item);
+    const auto verb = reconcilers::find_verb(string_at(item, {"verb"}));
     const FoundKind kind = find_kind(string_at(item, {"kind"}));
     if (!verb || kind.type == nullptr) return fail("a write has no verb or no kind that is known");
     RecordedWrite write{

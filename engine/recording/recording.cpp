@@ -56,40 +56,6 @@ json to_json(const RecordedWrite& write) {
 
 }  // namespace
 
-std::string_view word_of(reconcilers::Verb verb) {
-  switch (verb) {
-    case reconcilers::Verb::kCreate:
-      return "create";
-    case reconcilers::Verb::kPatch:
-      return "patch";
-    case reconcilers::Verb::kPatchStatus:
-      return "patchStatus";
-    case reconcilers::Verb::kFindPods:
-      return "findPods";
-    case reconcilers::Verb::kDelete:
-      break;
-  }
-  return "delete";
-}
-
-std::string_view word_of(reconcilers::WriteOutcome outcome) {
-  switch (outcome) {
-    case reconcilers::WriteOutcome::kDone:
-      return "done";
-    case reconcilers::WriteOutcome::kConflict:
-      return "conflict";
-    case reconcilers::WriteOutcome::kNotFound:
-      return "notFound";
-    case reconcilers::WriteOutcome::kAlreadyExists:
-      return "alreadyExists";
-    case reconcilers::WriteOutcome::kRefused:
-      return "refused";
-    case reconcilers::WriteOutcome::kFailed:
-      break;
-  }
-  return "failed";
-}
-
 RecordedWrite recorded(const engine::Command& command) {
   const reconcilers::Write& write = command.write;
   RecordedWrite kept{.id = command.id, .verb = write.verb, .target = write.target, .uid = write.uid};

@@ -49,8 +49,6 @@ RecordedWrite recorded(const engine::Command& command);
 
 // Of a kind: "jobs.batch"; "queuedpods", where a resource is watched more than once. Format 1 had no groups: "jobs".
 std::string recorded_name(const ResourceType& type);
-std::string_view word_of(reconcilers::Verb verb);
-std::string_view word_of(reconcilers::WriteOutcome outcome);
 
 // The lines of one file. One thread.
 class Encoder {

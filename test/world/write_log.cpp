@@ -10,46 +10,12 @@ namespace {
 constexpr size_t kKept = 40;
 constexpr size_t kMostOfABody = 300;
 
-std::string_view verb_text(reconcilers::Verb verb) {
-  switch (verb) {
-    case reconcilers::Verb::kCreate:
-      return "create";
-    case reconcilers::Verb::kPatch:
-      return "patch";
-    case reconcilers::Verb::kPatchStatus:
-      return "patch status of";
-    case reconcilers::Verb::kDelete:
-      return "delete";
-    case reconcilers::Verb::kFindPods:
-      return "find pods";
-  }
-  return "";
-}
-
-std::string_view outcome_text(reconcilers::WriteOutcome outcome) {
-  switch (outcome) {
-    case reconcilers::WriteOutcome::kDone:
-      return "done";
-    case reconcilers::WriteOutcome::kConflict:
-      return "conflict";
-    case reconcilers::WriteOutcome::kNotFound:
-      return "not found";
-    case reconcilers::WriteOutcome::kAlreadyExists:
-      return "already exists";
-    case reconcilers::WriteOutcome::kRefused:
-      return "refused";
-    case reconcilers::WriteOutcome::kFailed:
-      return "failed";
-  }
-  return "";
-}
-
 }  // namespace
 
 void WriteLog::add(Duration elapsed, int replica, const reconcilers::Write& write, const Answer& answer) {
-  last_.push_back({elapsed, "replica " + std::to_string(replica) + ": " + std::string(verb_text(write.verb)) + " " +
+  last_.push_back({elapsed, "replica " + std::to_string(replica) + ": " + std::string(word_of(write.verb)) + " " +
                                 to_text(write.target) + " " + to_text(write.body).substr(0, kMostOfABody) + " -> " +
-                                std::string(outcome_text(answer.outcome)) +
+                                std::string(word_of(answer.outcome)) +
                                 (answer.done() ? "" : " (" + answer.message + ")")});
   if (last_.size() > kKept) last_.pop_front();
   WriteCounts& counts = counts_[write.target.type->id()];
