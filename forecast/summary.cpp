@@ -28,7 +28,7 @@ class Groups {
       const std::string queue = path_of(workload.meta.ns, workload.queue_name);
       const std::string name = workload.priority_class ? workload.priority_class->name.text() : "";
       const auto [known, is_new] = index.try_emplace({queue, name}, groups_.size());
-      if (is_new) groups_.push_back({.queue = queue, .cluster_queue = queues[queue], .priority_class = name});
+      if (is_new) groups_.push_back({{}, queue, queues[queue], name});
       of_shape_.push_back(known->second);
     }
     waits_.resize(groups_.size());
@@ -69,16 +69,7 @@ class Groups {
     for (size_t i = 0; i < groups_.size(); ++i) {
       all.insert(all.end(), waits_[i].begin(), waits_[i].end());
       groups_[i].waits = waits_of(waits_[i]);
-      const WaitGroup& group = groups_[i];
-      summary.jobs += group.jobs;
-      summary.finished += group.finished;
-      summary.running += group.running;
-      summary.waiting += group.waiting;
-      summary.deactivated += group.deactivated;
-      summary.never_started += group.never_started;
-      summary.evictions += group.evictions;
-      summary.preemptions += group.preemptions;
-      summary.fallbacks += group.fallbacks;
+      summary.add(groups_[i]);
     }
     summary.waits = waits_of(all);
     std::erase_if(groups_, [](const WaitGroup& group) { return group.jobs == 0; });
@@ -212,6 +203,19 @@ void add_nodes(const Scenario& scenario, const History& history, Summary& summar
 }
 
 }  // namespace
+
+void JobCounts::add(const JobCounts& others) {
+  jobs += others.jobs;
+  finished += others.finished;
+  running += others.running;
+  waiting += others.waiting;
+  deactivated += others.deactivated;
+  never_started += others.never_started;
+  never_placed += others.never_placed;
+  evictions += others.evictions;
+  preemptions += others.preemptions;
+  fallbacks += others.fallbacks;
+}
 
 Waits waits_of(std::vector<double>& seconds) {
   Waits waits{.jobs = seconds.size()};

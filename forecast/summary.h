@@ -19,16 +19,21 @@ struct Waits {
 // The nearest-rank percentiles of `seconds`, which it sorts.
 Waits waits_of(std::vector<double>& seconds);
 
-// Jobs of one LocalQueue and one class of priority.
-struct WaitGroup {
-  std::string queue;                                               // "team-a/main"
-  std::string cluster_queue;                                       // empty: the LocalQueue does not exist
-  std::string priority_class;                                      // empty: none
+struct JobCounts {
   size_t jobs = 0;                                                 // that came
   size_t finished = 0, running = 0, waiting = 0, deactivated = 0;  // at the end
   size_t never_started = 0;
   size_t never_placed = 0;  // that were admitted, and never had a node for each pod
   size_t evictions = 0, preemptions = 0, fallbacks = 0;
+
+  void add(const JobCounts& others);
+};
+
+// Jobs of one LocalQueue and one class of priority.
+struct WaitGroup : JobCounts {
+  std::string queue;           // "team-a/main"
+  std::string cluster_queue;   // empty: the LocalQueue does not exist
+  std::string priority_class;  // empty: none
   Waits waits{};
 };
 
@@ -60,11 +65,9 @@ struct NodeWaits {
   double mean_pods = 0;
 };
 
-struct Summary {
+struct Summary : JobCounts {
   Duration elapsed{};
   uint64_t steps = 0;
-  size_t jobs = 0, finished = 0, running = 0, waiting = 0, deactivated = 0, never_started = 0;
-  size_t evictions = 0, preemptions = 0, fallbacks = 0;
   Waits waits{};
   std::vector<WaitGroup> groups;                                              // by queue and class
   std::vector<UsageRow> flavors;                                              // by flavor and resource

@@ -166,7 +166,7 @@ forecast::Waits waits_over(const Scenario& scenario, const History& history,
 Result<bool> check_queues(const Expectation& expectation, const Scenario& scenario, const History& history,
                           const Summary& summary, Checker& checker) {
   std::set<std::pair<std::string, std::string>> groups;
-  WaitGroup sum;
+  forecast::JobCounts sum;
   for (const WaitGroup& group : summary.groups) {
     const auto matches = [](const std::string& wanted, const std::string& is) {
       return wanted.empty() || wanted == is;
@@ -175,12 +175,7 @@ Result<bool> check_queues(const Expectation& expectation, const Scenario& scenar
         !matches(expectation.priority_class, group.priority_class))
       continue;
     groups.emplace(group.queue, group.priority_class);
-    sum.evictions += group.evictions;
-    sum.preemptions += group.preemptions;
-    sum.fallbacks += group.fallbacks;
-    sum.never_started += group.never_started;
-    sum.never_placed += group.never_placed;
-    sum.finished += group.finished;
+    sum.add(group);
   }
   if (groups.empty()) return fail(expectation.place + ": no job of the simulation is of " + expectation.text);
   const forecast::Waits waits = waits_over(scenario, history, groups);

@@ -1,30 +1,20 @@
 #include "reconcilers/queues/admission_check.h"
 
-#include "api/cluster_queue.h"
-#include "reconcilers/in_use.h"
-#include "state/indexes.h"
+#include "reconcilers/queues/named_by_queues.h"
 
 namespace muster::reconcilers {
 namespace {
 
 Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
-  Plan plan;
-  const AdmissionCheck* check = context.state.find<AdmissionCheck>(key.name);
-  if (check == nullptr) return plan;
-  keep_in_use_finalizer(kAdmissionChecks, check->meta,
-                        !context.state.by(state::kClusterQueuesByCheck, {"", key.name}).empty(), plan);
-  return plan;
+  return keep_while_named<AdmissionCheck>(key, state::kClusterQueuesByCheck, context);
 }
 
 void requests_for(const state::ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
   if (std::holds_alternative<AdmissionCheckPtr>(object)) keys.push_back(key_of(object));
   const auto* queue = std::get_if<ClusterQueuePtr>(&object);
   if (queue == nullptr) return;
-  for (const AdmissionCheckRule& rule : (*queue)->admission_checks) {
-    // Queues are written often; only a check that wants to go waits for them.
-    const AdmissionCheck* check = state.find<AdmissionCheck>(rule.name);
-    if (check != nullptr && check->meta.deleting) keys.push_back({&kAdmissionChecks, "", rule.name});
-  }
+  for (const AdmissionCheckRule& rule : (*queue)->admission_checks)
+    enqueue_if_deleting<AdmissionCheck>(kAdmissionChecks, rule.name, state, keys);
 }
 
 constexpr const ResourceType* kKinds[] = {&kAdmissionChecks};

@@ -1,19 +1,12 @@
 #include "reconcilers/queues/resource_flavor.h"
 
-#include "api/cluster_queue.h"
-#include "reconcilers/in_use.h"
-#include "state/indexes.h"
+#include "reconcilers/queues/named_by_queues.h"
 
 namespace muster::reconcilers {
 namespace {
 
 Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
-  Plan plan;
-  const ResourceFlavor* flavor = context.state.find<ResourceFlavor>(key.name);
-  if (flavor == nullptr) return plan;
-  keep_in_use_finalizer(kResourceFlavors, flavor->meta,
-                        !context.state.by(state::kClusterQueuesByFlavor, {"", key.name}).empty(), plan);
-  return plan;
+  return keep_while_named<ResourceFlavor>(key, state::kClusterQueuesByFlavor, context);
 }
 
 void requests_for(const state::ClusterState& state, const TypedObject& object, std::vector<ObjectKey>& keys) {
@@ -21,11 +14,8 @@ void requests_for(const state::ClusterState& state, const TypedObject& object, s
   const auto* queue = std::get_if<ClusterQueuePtr>(&object);
   if (queue == nullptr) return;
   for (const ResourceGroup& group : (*queue)->resource_groups) {
-    for (const FlavorQuotas& quotas : group.flavors) {
-      // Queues are written often; only a flavor that wants to go waits for them.
-      const ResourceFlavor* flavor = state.find<ResourceFlavor>(quotas.name);
-      if (flavor != nullptr && flavor->meta.deleting) keys.push_back({&kResourceFlavors, "", quotas.name});
-    }
+    for (const FlavorQuotas& quotas : group.flavors)
+      enqueue_if_deleting<ResourceFlavor>(kResourceFlavors, quotas.name, state, keys);
   }
 }
 

@@ -6,8 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
-#include "jobs/group_scheduling.h"
-#include "validators/validator.h"
+#include "validators/gang/new_gang.h"
 
 namespace muster::validators::group_scheduling_position {
 namespace {
@@ -37,13 +36,10 @@ FieldErrors check(const Review& review) {
 }
 
 std::vector<std::string> warn(const Review& review) {
-  const jobs::JobKind* kind = jobs::find_job_kind(review.request.group, review.request.kind);
-  if (kind == nullptr || review.request.operation != Operation::kCreate) return {};
-  const std::optional<jobs::GroupConfig> config = jobs::group_config(*kind, review.request.object);
-  if (!config) return {};
+  const std::optional<NewGang> gang = new_gang(review);
+  if (!gang) return {};
   std::vector<std::string> warnings;
-  for (const jobs::ConstPodTemplateRef& ref : kind->read_pod_templates(review.request.object)) {
-    if (!config->has_target(ref.name)) continue;
+  for (const jobs::ConstPodTemplateRef& ref : gang->targets) {
     if (jobs::find_waiter(*ref.template_json) && jobs::find_barrier_volume(*ref.template_json)) continue;
     warnings.push_back(ref.path.text() +
                        " has no start barrier, so its pods will not wait for their group: check that muster's "

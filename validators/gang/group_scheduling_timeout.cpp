@@ -8,8 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json.h"
-#include "jobs/group_scheduling.h"
-#include "validators/validator.h"
+#include "validators/gang/new_gang.h"
 
 namespace muster::validators::group_scheduling_timeout {
 namespace {
@@ -23,27 +22,24 @@ FieldErrors check(const Review& review) {
 }
 
 std::vector<std::string> warn(const Review& review) {
-  const jobs::JobKind* kind = jobs::find_job_kind(review.request.group, review.request.kind);
-  if (kind == nullptr || review.request.operation != Operation::kCreate) return {};
-  const std::optional<jobs::GroupConfig> config = jobs::group_config(*kind, review.request.object);
-  if (!config) return {};
-
+  const std::optional<NewGang> gang = new_gang(review);
+  if (!gang) return {};
+  const jobs::GroupConfig& config = gang->config;
   std::vector<std::string> warnings;
   auto compare = [&](const std::string& field, std::optional<int64_t> deadline) {
-    if (!deadline || *deadline > config->timeout_seconds) return;
+    if (!deadline || *deadline > config.timeout_seconds) return;
     warnings.push_back(field + " is " + std::to_string(*deadline) +
                        " s and also counts the wait for the group, which may last " +
-                       std::to_string(config->timeout_seconds) + " s: make it longer than the group's timeout");
+                       std::to_string(config.timeout_seconds) + " s: make it longer than the group's timeout");
   };
-  for (const jobs::ConstPodTemplateRef& ref : kind->read_pod_templates(review.request.object)) {
-    if (!config->has_target(ref.name)) continue;
+  for (const jobs::ConstPodTemplateRef& ref : gang->targets) {
     compare(ref.path.child("spec").child("activeDeadlineSeconds"),
             int_at(*ref.template_json, {"spec", "activeDeadlineSeconds"}));
   }
   compare("spec.activeDeadlineSeconds", int_at(review.request.object, {"spec", "activeDeadlineSeconds"}));
   const json& replicated_jobs = array_at(review.request.object, {"spec", "replicatedJobs"});
-  for (size_t i = 0; kind == &jobs::jobset && i < replicated_jobs.size(); ++i) {
-    if (!config->has_target(string_at(replicated_jobs[i], {"name"}))) continue;
+  for (size_t i = 0; gang->kind == &jobs::jobset && i < replicated_jobs.size(); ++i) {
+    if (!config.has_target(string_at(replicated_jobs[i], {"name"}))) continue;
     compare(FieldPath("spec.replicatedJobs").index(i).child("template.spec.activeDeadlineSeconds"),
             int_at(replicated_jobs[i], {"template", "spec", "activeDeadlineSeconds"}));
   }
