@@ -39,7 +39,7 @@ Engine::Engine(EngineSettings settings, std::span<const reconcilers::Reconciler*
       ended_series_(state_, settings_.queues, measurements_),
       used_seconds_(state_, resource_seconds_),
       unsupported_news_(unsupported_, settings_, leads_, events_),
-      request_mapper_(leads_, [this](const TypedObject& object) { concern(object); }),
+      request_mapper_(leads_, [this](const TypedObject& object) { enqueue_requests(object); }),
       observers_{&seen_writes_, &ended_series_,     &used_seconds_,  &scheduler_feed_,
                  &view_,        &unsupported_news_, &request_mapper_},
       watch_(settings.watch) {}
@@ -70,7 +70,7 @@ void Engine::take_in(const Event& event, Now now) {
              event);
 }
 
-void Engine::concern(const TypedObject& object) {
+void Engine::enqueue_requests(const TypedObject& object) {
   std::vector<ObjectKey> keys;
   for (const reconcilers::Reconciler* reconciler : reconcilers_) {
     try {
@@ -149,7 +149,8 @@ void Engine::replace(const KindListed& list, Now now) {
   }
   for (const TypedObject& gone : state_.drop_missing(*list.type, listed, list.version)) forget(gone, now);
   // Objects that were skipped because the kind was unknown.
-  if (kinds_.note_listed(*list.type) && leads_) state_.for_each([this](const TypedObject& each) { concern(each); });
+  if (kinds_.note_listed(*list.type) && leads_)
+    state_.for_each([this](const TypedObject& each) { enqueue_requests(each); });
 }
 
 // A new leader reconciles every object; a replica that stops leading forgets its plans.
@@ -171,7 +172,7 @@ void Engine::lead(const LeadershipChanged& changed, Now now) {
   state_.writes().pauses().clear();
   for (const ObjectKey& request : under_way_.requests()) work_queue_.write_started(request);
   if (!leads_) return;
-  state_.for_each([this](const TypedObject& object) { concern(object); });
+  state_.for_each([this](const TypedObject& object) { enqueue_requests(object); });
   unsupported_.for_each([this](const ObjectKey& key, const state::Unsupported& unsupported) {
     const TypedObject* object = state_.find(*key.type, key.ns, key.name);
     if (object != nullptr) events_.push_back(event_about_unsupported(*object, unsupported));
@@ -269,7 +270,7 @@ bool Engine::queue_writes_that_give_way(const ObjectKey& key, const reconcilers:
          !giving_way_.go_or_queue(key, now.monotonic);
 }
 
-bool Engine::defer_late_writes(const ObjectKey& key, const reconcilers::Plan& plan, Now now) {
+bool Engine::defer_deferrable_writes(const ObjectKey& key, const reconcilers::Plan& plan, Now now) {
   const bool late = std::all_of(plan.writes.begin(), plan.writes.end(),
                                 [](const reconcilers::Write& write) { return write.rest > Duration::zero(); });
   const MonotonicTime turn = late ? deferrable_writes_.ready_at(key, now.monotonic) : now.monotonic;
@@ -325,7 +326,7 @@ void Engine::reconcile(const ObjectKey& key, Commands& commands, Now wall_now) {
     }
     // An event that is reported later does not hold up the other reconcilers.
     if (plan.writes.empty() || queue_writes_that_give_way(key, plan, wall_now)) continue;
-    if (defer_late_writes(key, plan, now)) break;
+    if (defer_deferrable_writes(key, plan, now)) break;
     hold_paused_writes(key, plan, wall_now);
     if (plan.writes.empty()) continue;
     for (reconcilers::Write& write : plan.writes) add(commands, key, std::move(write), wall_now);

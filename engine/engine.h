@@ -128,13 +128,13 @@ class Engine {
   std::optional<Breakage> try_to_rebuild(Now now);
   std::optional<MonotonicTime> next_decision() const;
 
-  void concern(const TypedObject& object);
+  void enqueue_requests(const TypedObject& object);
   void measure(Measurement measurement);
   void add(Commands& commands, std::optional<ObjectKey> request, reconcilers::Write write, Now now);
   void schedule(Now now);
   void decide(Now now);
   // Each puts the key back into line and returns true when the plan's writes are to be made later.
-  bool defer_late_writes(const ObjectKey& key, const reconcilers::Plan& plan, Now now);
+  bool defer_deferrable_writes(const ObjectKey& key, const reconcilers::Plan& plan, Now now);
   bool queue_writes_that_give_way(const ObjectKey& key, const reconcilers::Plan& plan, Now now);
   // Takes out what is not sent because its maker pauses; the key is asked again then.
   void hold_paused_writes(const ObjectKey& key, reconcilers::Plan& plan, Now now);

@@ -42,10 +42,10 @@ void create(const JobContext& context, Plan& plan) {
   const TypedObject* ns = context.state.find(kNamespaces, "", context.job.meta().ns);
   if (ns != nullptr && meta_of(*ns).deleting) return;
   const ObjectKey key{&kWorkloads, context.job.meta().ns, name_of_workload(context)};
-  if (const Workload* stranger = context.state.find<Workload>(key.ns, key.name)) {
+  if (const Workload* other = context.state.find<Workload>(key.ns, key.name)) {
     plan.wake_at(context.now.wall + kNameConflictInterval);
     plan.events.push_back(context.event(EventReason::kWorkloadNameConflict,
-                                        "Workload " + path_of(stranger->meta) +
+                                        "Workload " + path_of(other->meta) +
                                             " exists and does not belong to this job; delete it, and this job gets one "
                                             "of that name"));
     return;
@@ -56,7 +56,7 @@ void create(const JobContext& context, Plan& plan) {
       creation_of(context, key, make_workload(context, *priority), context.job.type().kind, context.job.meta()));
 }
 
-Step follow_without_workload(const JobContext& context, Plan& plan) {
+Step reconcile_without_workload(const JobContext& context, Plan& plan) {
   if (context.job.end()) return Step::kDone;
   // Its making leads back here.
   if (jobs::prebuilt_workload_name_of(context.queues().rules, context.job.meta()))
@@ -130,7 +130,7 @@ Step tell_ready(const JobContext& context, const Workload& workload, Plan& plan)
 
 namespace {
 
-Step follow_eviction(const JobContext& context, const Workload& workload, Plan& plan) {
+Step update_from_eviction(const JobContext& context, const Workload& workload, Plan& plan) {
   const Condition* evicted = find_condition(workload.status.conditions, kEvictedCondition);
   if (evicted == nullptr || !evicted->is_true()) return Step::kContinue;
   suspend_orphans(present_job_of(context.job, context.key(), context.state), context, plan);
@@ -189,7 +189,7 @@ Step stop_with_deleted(const JobContext& context, const Workload& workload, Plan
 }
 
 // Its controller does nothing for it until a user repairs it: it needs no quota, and gets none.
-Step follow_hold(const JobContext& context, const Workload& workload, Plan& plan) {
+Step update_from_hold(const JobContext& context, const Workload& workload, Plan& plan) {
   constexpr const char* kWhy = "Job is on hold";
   WorkloadEditor editor(workload, context);
   if (!context.job.on_hold()) {
@@ -221,7 +221,7 @@ Step keep_selector(const JobContext& context, const Workload& workload, Plan& pl
   return Step::kDone;
 }
 
-Step follow_end(const JobContext& context, const Workload& workload, Plan& plan) {
+Step update_from_end(const JobContext& context, const Workload& workload, Plan& plan) {
   const auto job_end = context.job.end();
   if (!job_end) return Step::kContinue;
   if (!workload.has_quota_reserved() || !has_left_pods(context, plan)) {
@@ -271,8 +271,8 @@ Step stop_unadmitted(const JobContext& context, const Workload& workload, Plan& 
 }
 
 constexpr Step (*kStepsWithWorkload[])(const JobContext&, const Workload&, Plan&) = {
-    let_go_finished, stop_with_deleted, follow_hold,   follow_end,    tell_reclaimable, tell_ready,
-    follow_eviction, leave_old_queue,   keep_selector, start_or_wait, stop_unadmitted};
+    let_go_finished,      stop_with_deleted, update_from_hold, update_from_end, tell_reclaimable, tell_ready,
+    update_from_eviction, leave_old_queue,   keep_selector,    start_or_wait,   stop_unadmitted};
 
 // --- The pass ---
 
@@ -300,7 +300,7 @@ Step leave_alone(const JobContext& context, Plan&) {
   return unused ? Step::kDone : Step::kContinue;
 }
 
-Step follow_standing(const JobContext& context, Plan& plan) {
+Step update_from_standing(const JobContext& context, Plan& plan) {
   const auto standing = standing_of(context);
   if (!standing) plan.wake_at(context.now.wall + kUndecidedInterval);
   if (!standing || *standing == Standing::kOutside) return Step::kDone;
@@ -317,16 +317,16 @@ Step leave_never_run(const JobContext& context, Plan& plan) {
   return Step::kDone;
 }
 
-Step follow_workload(const JobContext& context, Plan& plan) {
+Step reconcile_workload(const JobContext& context, Plan& plan) {
   if (take_back(context, plan) == Step::kDone) return Step::kDone;
   const WorkloadChoice choice = keep_one_workload(context, plan);
   if (choice.step == Step::kDone) return Step::kDone;
-  if (choice.workload == nullptr) return follow_without_workload(context, plan);
+  if (choice.workload == nullptr) return reconcile_without_workload(context, plan);
   return take_steps(kStepsWithWorkload, context, *choice.workload, plan);
 }
 
-constexpr JobStep kSteps[] = {give_back_when_deleted, leave_alone,         follow_standing,
-                              leave_never_run,        take_back_leftovers, follow_workload};
+constexpr JobStep kSteps[] = {give_back_when_deleted, leave_alone,         update_from_standing,
+                              leave_never_run,        take_back_leftovers, reconcile_workload};
 
 Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;

@@ -99,7 +99,7 @@ bool same_but_counts(const std::vector<PodSet>& one, const std::vector<PodSet>& 
 
 // Pod sets can shrink at any time, and grow while no quota is reserved. nullopt: this is
 // another change, to be treated as that of any job.
-std::optional<WorkloadChoice> follow_counts(const JobContext& context, const Workloads& owned, Plan& plan) {
+std::optional<WorkloadChoice> update_counts(const JobContext& context, const Workloads& owned, Plan& plan) {
   Workloads alive;
   std::copy_if(owned.begin(), owned.end(), std::back_inserter(alive),
                [](const Workload* workload) { return !workload->finished(); });
@@ -151,7 +151,7 @@ WorkloadChoice make_match(const JobContext& context, const Workload& workload, P
 }
 
 // The priority class of a job can change while it waits or runs, and its admission gates can be removed.
-WorkloadChoice follow_job(const JobContext& context, const Workload& workload, Plan& plan) {
+WorkloadChoice update_from_job(const JobContext& context, const Workload& workload, Plan& plan) {
   const auto gates = gates_left(context.queues().rules, context.job.meta(), workload);
   const bool other_class = names_other_class(context, workload);
   if (!gates && !other_class) return {.workload = &workload};
@@ -207,7 +207,7 @@ WorkloadChoice keep_one_of(const JobContext& context, const Workloads& owned, Pl
   if (to_update != nullptr) return make_match(context, *to_update, plan);
   if (sorted.match == nullptr) return {};
   const bool over = sorted.match->finished() || sorted.match->meta.deleting;
-  return over ? WorkloadChoice{.workload = sorted.match} : follow_job(context, *sorted.match, plan);
+  return over ? WorkloadChoice{.workload = sorted.match} : update_from_job(context, *sorted.match, plan);
 }
 
 }  // namespace
@@ -224,7 +224,7 @@ WorkloadChoice keep_one_workload(const JobContext& context, Plan& plan) {
     return adopt_prebuilt(context, prebuilt->name, plan);
   const Workloads owned = context.state.by(state::kWorkloadsByOwner, {"", context.job.meta().uid});
   if (context.job.elastic(rules)) {
-    if (const auto choice = follow_counts(context, owned, plan)) return *choice;
+    if (const auto choice = update_counts(context, owned, plan)) return *choice;
   }
   return keep_one_of(context, owned, plan);
 }

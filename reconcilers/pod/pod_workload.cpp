@@ -68,7 +68,7 @@ Step stop_unadmitted(const PodContext& context, const char* message, Plan& plan)
   return stop_pods(context, WhichPods::kRunning, "NoMatchingWorkload", message, plan);
 }
 
-Step follow_without_workload(const PodContext& context, Plan& plan) {
+Step reconcile_without_workload(const PodContext& context, Plan& plan) {
   if (jobs::end_of(context.group)) {
     drop_kueue_finalizers(context.group.pods, plan);
     return Step::kDone;
@@ -83,7 +83,7 @@ Step follow_without_workload(const PodContext& context, Plan& plan) {
 // --- Which Workload it is ---
 
 // None of these Workloads matches the pods.
-Step follow_without_match(const PodContext& context, const std::vector<const Workload*>& others, Plan& plan) {
+Step reconcile_without_match(const PodContext& context, const std::vector<const Workload*>& others, Plan& plan) {
   const char* why = others.size() == 1 ? kNotMatching : kMissing;
   if (!jobs::end_of(context.group) && stop_unadmitted(context, why, plan) == Step::kDone) return Step::kDone;
   const Workload* first = others.front();
@@ -101,20 +101,20 @@ Step follow_without_match(const PodContext& context, const std::vector<const Wor
 }
 
 // One that its user has made.
-Step follow_prebuilt(const PodContext& context, std::string_view name, Plan& plan) {
+Step reconcile_prebuilt(const PodContext& context, std::string_view name, Plan& plan) {
   const Workload* workload = context.job.state.find<Workload>(context.group.meta.ns, name);
   const bool suits = workload != nullptr && (is_over(*workload) || is_equivalent(context.job, *workload));
   if (!suits && !jobs::end_of(context.group) && stop_unadmitted(context, kNotMatching, plan) == Step::kDone)
     return Step::kDone;
   const WorkloadChoice choice = keep_one_workload(context.job, plan);
   if (choice.step == Step::kDone) return Step::kDone;
-  return choice.workload == nullptr ? follow_without_workload(context, plan)
-                                    : follow_workload(context, *choice.workload, 0, plan);
+  return choice.workload == nullptr ? reconcile_without_workload(context, plan)
+                                    : reconcile_workload(context, *choice.workload, 0, plan);
 }
 
-Step follow_single(const PodContext& context, Plan& plan) {
+Step reconcile_single(const PodContext& context, Plan& plan) {
   if (const auto prebuilt = jobs::prebuilt_workload_name_of(context.rules(), context.group.meta))
-    return follow_prebuilt(context, prebuilt->name, plan);
+    return reconcile_prebuilt(context, prebuilt->name, plan);
   const std::vector<const Workload*> owned =
       context.job.state.by(state::kWorkloadsByOwner, {"", context.group.meta.uid});
   std::vector<const Workload*> others;
@@ -125,10 +125,10 @@ Step follow_single(const PodContext& context, Plan& plan) {
     else
       others.push_back(workload);
   }
-  if (match == nullptr && owned.empty()) return follow_without_workload(context, plan);
-  if (match == nullptr) return follow_without_match(context, others, plan);
+  if (match == nullptr && owned.empty()) return reconcile_without_workload(context, plan);
+  if (match == nullptr) return reconcile_without_match(context, others, plan);
   for (const Workload* other : others) remove_workload(context.job, *other, plan);
-  return others.empty() ? follow_workload(context, *match, 0, plan) : Step::kDone;
+  return others.empty() ? reconcile_workload(context, *match, 0, plan) : Step::kDone;
 }
 
 // Its pod is going. While the node is in use, so is the quota.
@@ -171,14 +171,14 @@ void own(const std::vector<QueuedPodPtr>& pods, const Workload& workload, Plan& 
   plan.writes.push_back(std::move(write));
 }
 
-Step follow_group(const PodContext& context, const Workload* made, Plan& plan) {
+Step reconcile_group(const PodContext& context, const Workload* made, Plan& plan) {
   const Workload& workload = *made;
   const bool same_limit = workload.maximum_execution_seconds == context.job.job.maximum_execution_seconds();
   jobs::GroupMatch found = jobs::match(context.group, workload, context.job.stamp());
-  if (!context.is_of_set() && (!same_limit || !found.suits)) return follow_without_match(context, {&workload}, plan);
+  if (!context.is_of_set() && (!same_limit || !found.suits)) return reconcile_without_match(context, {&workload}, plan);
   // Pods that no Workload counts: none of them runs.
   if (found.kept.empty()) {
-    return is_over(workload) ? follow_workload(context, workload, 0, plan)
+    return is_over(workload) ? reconcile_workload(context, workload, 0, plan)
                              : stop_unadmitted(context, kNotMatching, plan);
   }
   if (!is_over(workload)) {
@@ -189,7 +189,7 @@ Step follow_group(const PodContext& context, const Workload* made, Plan& plan) {
   PodGroup kept = context.group;
   kept.pods = std::move(found.kept);
   const Step step = with_context(std::move(kept), context.job, [&](const PodContext& left) {
-    return follow_workload(left, workload, found.absent, plan);
+    return reconcile_workload(left, workload, found.absent, plan);
   });
   if (plan.writes.empty()) drop_kueue_finalizers(found.replaced, plan);
   return step;
@@ -206,7 +206,7 @@ Step tell_conflict(const PodContext& context, const Workload* workload, Plan& pl
   return last(stop_unadmitted(context, kMissing, plan));
 }
 
-constexpr Step (*kStepsOfPod[])(const PodContext&, Plan&) = {leave_with_deleted, leave_unqueued, follow_single};
+constexpr Step (*kStepsOfPod[])(const PodContext&, Plan&) = {leave_with_deleted, leave_unqueued, reconcile_single};
 
 Plan reconcile_pod(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;
@@ -233,12 +233,12 @@ Step wake_after_graces(const PodContext& context, const Workload*, Plan& plan) {
 
 // Ends the pass if the group has no Workload.
 Step make_missing(const PodContext& context, const Workload* workload, Plan& plan) {
-  return workload == nullptr ? follow_without_workload(context, plan) : Step::kContinue;
+  return workload == nullptr ? reconcile_without_workload(context, plan) : Step::kContinue;
 }
 
 // Of a group and the Workload of its name, which is null only until make_missing().
 constexpr Step (*kStepsOfGroup[])(const PodContext&, const Workload*, Plan&) = {
-    leave_unqueued_group, wake_after_graces, make_missing, tell_conflict, follow_group};
+    leave_unqueued_group, wake_after_graces, make_missing, tell_conflict, reconcile_group};
 
 // And not by a StatefulSet or LeaderWorkerSet, which makes its pods again.
 bool is_owned_by_pods(const Workload& workload) {

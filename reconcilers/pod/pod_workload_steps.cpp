@@ -30,7 +30,7 @@ void release_evicted(const ReconcileContext& context, const Workload& workload, 
 
 namespace {
 
-Step follow_eviction(const PodContext& context, const Workload& workload, int32_t, Plan& plan) {
+Step update_from_eviction(const PodContext& context, const Workload& workload, int32_t, Plan& plan) {
   const Condition* evicted = find_condition(workload.status.conditions, kEvictedCondition);
   if (evicted == nullptr || !evicted->is_true()) return Step::kContinue;
   const std::string reason = "WorkloadEvictedDueTo" + evicted->reason.text();
@@ -93,7 +93,7 @@ Step let_go_finished(const PodContext& context, const Workload& workload, int32_
   return Step::kDone;
 }
 
-Step follow_end(const PodContext& context, const Workload& workload, int32_t, Plan& plan) {
+Step update_from_end(const PodContext& context, const Workload& workload, int32_t, Plan& plan) {
   const auto job_end = jobs::end_of(context.group);
   if (!job_end) return Step::kContinue;
   tell_end(context.job, workload, *job_end, plan);
@@ -179,12 +179,22 @@ Step start(const PodContext& context, const Workload& workload, int32_t, Plan& p
 
 // `absent`: how many pods of the group are missing.
 constexpr Step (*kStepsWithWorkload[])(const PodContext&, const Workload&, int32_t absent, Plan&) = {
-    let_go_finished, stop_with_deleted, tell_replacement,     follow_end,     record_ends,  //
-    keep_gates,      keep_priority,     tell_job_reclaimable, tell_job_ready, follow_eviction, stop_or_wait, start};
+    let_go_finished,
+    stop_with_deleted,
+    tell_replacement,
+    update_from_end,
+    record_ends,  //
+    keep_gates,
+    keep_priority,
+    tell_job_reclaimable,
+    tell_job_ready,
+    update_from_eviction,
+    stop_or_wait,
+    start};
 
 }  // namespace
 
-Step follow_workload(const PodContext& context, const Workload& workload, int32_t absent, Plan& plan) {
+Step reconcile_workload(const PodContext& context, const Workload& workload, int32_t absent, Plan& plan) {
   return take_steps(kStepsWithWorkload, context, workload, absent, plan);
 }
 

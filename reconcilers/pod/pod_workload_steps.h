@@ -7,7 +7,7 @@
 namespace muster::reconcilers {
 
 // `absent`: how many pods of the group are missing.
-Step follow_workload(const PodContext& context, const Workload& workload, int32_t absent, Plan& plan);
+Step reconcile_workload(const PodContext& context, const Workload& workload, int32_t absent, Plan& plan);
 
 // The end of the reservation of an evicted Workload: none of its pods runs. Without pods that wait it is not queued
 // again.

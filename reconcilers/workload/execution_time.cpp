@@ -4,7 +4,7 @@
 
 namespace muster::reconcilers {
 
-void obey_execution_time(WorkloadEditor& editor, Plan& plan) {
+void enforce_execution_time(WorkloadEditor& editor, Plan& plan) {
   const auto left = execution_time_left(editor.workload(), editor.admitted_for());
   if (!left || !editor.is_true(kAdmittedCondition)) return;
   // The Workload must already stop. Writing this again and again would prevent the job from releasing it.

@@ -9,6 +9,6 @@
 namespace muster::reconcilers {
 
 // Deactivates the Workload whose time is over. Otherwise the plan wakes when it will be.
-void obey_execution_time(WorkloadEditor& editor, Plan& plan);
+void enforce_execution_time(WorkloadEditor& editor, Plan& plan);
 
 }  // namespace muster::reconcilers

@@ -79,8 +79,8 @@ class Fallback {
         options_(std::move(options)),
         groups_(queue) {}
 
-  Step obey_rejected_checks();
-  Step obey_timeouts(Plan& plan);
+  Step enforce_rejected_checks();
+  Step enforce_timeouts(Plan& plan);
   // Without quota.
   void drop_void_failures();
   void note_spent_flavors();
@@ -190,7 +190,7 @@ void Fallback::exhaust(const Failing& failing) {
   editor_.status.requeue_state = state;
 }
 
-Step Fallback::obey_rejected_checks() {
+Step Fallback::enforce_rejected_checks() {
   Failing failing{.trigger = FallbackTrigger::kRejectedCheck};
   for (const AdmissionCheckState& check : editor_.status.admission_checks) {
     if (check.state != kCheckRejected) continue;
@@ -209,7 +209,7 @@ Step Fallback::obey_rejected_checks() {
   return Step::kDone;
 }
 
-Step Fallback::obey_timeouts(Plan& plan) {
+Step Fallback::enforce_timeouts(Plan& plan) {
   if (!flavor_clocks_run(editor_.status)) return Step::kContinue;
   start_missing_flavor_clocks(editor_.status, queue_, whole_seconds(editor_.time()));
   const Names failed = failed_flavors(history());
@@ -295,15 +295,15 @@ bool lacks_a_flavor(const ClusterQueue& queue, const state::ClusterState& state)
 
 }  // namespace
 
-Step obey_fallback_rules(WorkloadEditor& editor, const state::QueuesOf& queues, const ReconcileContext& context,
-                         Plan& plan) {
+Step enforce_fallback_rules(WorkloadEditor& editor, const state::QueuesOf& queues, const ReconcileContext& context,
+                            Plan& plan) {
   if (queues.cluster == nullptr || !queues.cluster->fallback || !editor.status.admission ||
       editor.is_true(kEvictedCondition))
     return Step::kContinue;
   Options options = options_of(editor.workload(), context.decisions);
   if (options.empty()) return Step::kContinue;
   Fallback fallback(editor, *queues.cluster, context.queues(), std::move(options));
-  return fallback.obey_rejected_checks() == Step::kDone ? Step::kDone : fallback.obey_timeouts(plan);
+  return fallback.enforce_rejected_checks() == Step::kDone ? Step::kDone : fallback.enforce_timeouts(plan);
 }
 
 bool falls_back_at(const Workload& workload, const state::ClusterState& state, const state::SchedulerDriver& decisions,

@@ -17,8 +17,8 @@ namespace muster::reconcilers {
 
 // Of a Workload with quota: evicts it from flavors that have failed, or deactivates it.
 // Otherwise the plan wakes when the next timeout is over.
-Step obey_fallback_rules(WorkloadEditor& editor, const state::QueuesOf& queues, const ReconcileContext& context,
-                         Plan& plan);
+Step enforce_fallback_rules(WorkloadEditor& editor, const state::QueuesOf& queues, const ReconcileContext& context,
+                            Plan& plan);
 
 // Whether the timeouts of its flavors evict or deactivate the Workload at this time, if nothing changes before: with
 // several resource groups a timeout can pass without effect. `at` is the end of a flavor (flavor_clock.h).

@@ -121,12 +121,12 @@ Step end_when_changed(const WorkloadEditor& editor) {
   return editor.changed() ? Step::kDone : Step::kContinue;
 }
 
-Step follow_retry_time(WorkloadEditor& editor, const WorkloadContext&, Plan&) {
+Step update_retry_time(WorkloadEditor& editor, const WorkloadContext&, Plan&) {
   note_retry_time(editor);
   return end_when_changed(editor);
 }
 
-Step follow_activity(WorkloadEditor& editor, const WorkloadContext&, Plan& plan) {
+Step update_from_activity(WorkloadEditor& editor, const WorkloadContext&, Plan& plan) {
   if (!editor.workload().active) {
     deactivate(editor);
     return end_when_changed(editor);
@@ -141,7 +141,7 @@ Step follow_activity(WorkloadEditor& editor, const WorkloadContext&, Plan& plan)
   return end_when_changed(editor);
 }
 
-Step follow_restarted_queues(WorkloadEditor& editor, const WorkloadContext& context, Plan&) {
+Step update_from_restarted_queues(WorkloadEditor& editor, const WorkloadContext& context, Plan&) {
   note_restarted_queues(editor, context.queues_of_workload);
   return end_when_changed(editor);
 }
@@ -152,13 +152,13 @@ Step keep_checks(WorkloadEditor& editor, const WorkloadContext& context, Plan&) 
   return Step::kContinue;
 }
 
-Step follow_failed_flavors(WorkloadEditor& editor, const WorkloadContext& context, Plan& plan) {
+Step update_from_failed_flavors(WorkloadEditor& editor, const WorkloadContext& context, Plan& plan) {
   if (editor.is_true(kQuotaReservedCondition)) return Step::kContinue;
   return review_failed_flavors(editor, context.queues_of_workload, context, plan);
 }
 
 // Without quota no step is left.
-Step follow_admission(WorkloadEditor& editor, const WorkloadContext& context, Plan& plan) {
+Step update_from_admission(WorkloadEditor& editor, const WorkloadContext& context, Plan& plan) {
   const bool reserved = editor.is_true(kQuotaReservedCondition);
   if (!editor.is_true(kAdmittedCondition) || !reserved) sync_admission(editor, context);
   if (!reserved) return Step::kDone;
@@ -167,27 +167,28 @@ Step follow_admission(WorkloadEditor& editor, const WorkloadContext& context, Pl
 }
 
 Step leave_failed_flavors(WorkloadEditor& editor, const WorkloadContext& context, Plan& plan) {
-  return obey_fallback_rules(editor, context.queues_of_workload, context, plan);
+  return enforce_fallback_rules(editor, context.queues_of_workload, context, plan);
 }
 
-Step follow_checks(WorkloadEditor& editor, const WorkloadContext& context, Plan&) {
-  if (obey_checks(editor) == Step::kDone) return Step::kDone;
+Step update_from_checks(WorkloadEditor& editor, const WorkloadContext& context, Plan&) {
+  if (enforce_checks(editor) == Step::kDone) return Step::kDone;
   return release_unanswered(editor, context.state);
 }
 
-Step follow_stop_policies(WorkloadEditor& editor, const WorkloadContext& context, Plan&) {
-  return obey_stop_policies(editor, context.queues_of_workload);
+Step update_from_stop_policies(WorkloadEditor& editor, const WorkloadContext& context, Plan&) {
+  return enforce_stop_policies(editor, context.queues_of_workload);
 }
 
-Step follow_timeouts(WorkloadEditor& editor, const WorkloadContext& context, Plan& plan) {
-  obey_pods_ready_timeouts(editor, context.queues().wait_for_pods_ready, context.state, plan);
-  obey_execution_time(editor, plan);
+Step update_from_timeouts(WorkloadEditor& editor, const WorkloadContext& context, Plan& plan) {
+  enforce_pods_ready_timeouts(editor, context.queues().wait_for_pods_ready, context.state, plan);
+  enforce_execution_time(editor, plan);
   return Step::kDone;
 }
 
 constexpr Step (*kStepsOfStatus[])(WorkloadEditor&, const WorkloadContext&, Plan&) = {
-    follow_retry_time, follow_activity,      follow_restarted_queues, keep_checks,          follow_failed_flavors,
-    follow_admission,  leave_failed_flavors, follow_checks,           follow_stop_policies, follow_timeouts};
+    update_retry_time,          update_from_activity,  update_from_restarted_queues, keep_checks,
+    update_from_failed_flavors, update_from_admission, leave_failed_flavors,         update_from_checks,
+    update_from_stop_policies,  update_from_timeouts};
 
 // --- The whole pass ---
 
@@ -196,11 +197,11 @@ Step leave_deleted(const Workload& workload, const ReconcileContext&, Plan&) {
   return workload.meta.deleting ? Step::kDone : Step::kContinue;
 }
 
-Step follow_priority(const Workload& workload, const ReconcileContext& context, Plan& plan) {
+Step update_priority(const Workload& workload, const ReconcileContext& context, Plan& plan) {
   return reconcile_priority(workload, context.state, plan);
 }
 
-Step follow_status(const Workload& workload, const ReconcileContext& context, Plan& plan) {
+Step update_status(const Workload& workload, const ReconcileContext& context, Plan& plan) {
   WorkloadEditor editor(workload, context);
   const WorkloadContext pass{context, state::queues_of(workload, context.state)};
   run_pass(kStepsOfStatus, editor, pass, plan);
@@ -209,7 +210,7 @@ Step follow_status(const Workload& workload, const ReconcileContext& context, Pl
 }
 
 constexpr Step (*kSteps[])(const Workload&, const ReconcileContext&, Plan&) = {
-    reconcile_ownerless, leave_deleted, reconcile_retention, follow_priority, follow_status};
+    reconcile_ownerless, leave_deleted, reconcile_retention, update_priority, update_status};
 
 Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   Plan plan;

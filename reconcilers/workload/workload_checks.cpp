@@ -77,7 +77,7 @@ std::string describe_rejected_checks(const WorkloadStatus& status) {
   return describe_checks(status, kCheckRejected);
 }
 
-Step obey_checks(WorkloadEditor& editor) {
+Step enforce_checks(WorkloadEditor& editor) {
   if (editor.is_true(kEvictedCondition)) return Step::kContinue;
   if (std::string rejected = describe_rejected_checks(editor.status); !rejected.empty()) {
     editor.record_event(EventReason::kAdmissionCheckRejected, "Deactivated due to " + rejected);

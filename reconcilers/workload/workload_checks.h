@@ -29,7 +29,7 @@ void note_retry_time(WorkloadEditor& editor);
 std::string describe_rejected_checks(const WorkloadStatus& status);
 
 // A rejected check deactivates the Workload, a check with Retry evicts it.
-Step obey_checks(WorkloadEditor& editor);
+Step enforce_checks(WorkloadEditor& editor);
 // Releases a reservation without admission if one of its pending checks belongs to Kueue's own controllers, which would
 // never answer.
 Step release_unanswered(WorkloadEditor& editor, const state::ClusterState& state);

@@ -58,7 +58,7 @@ struct Holder {
   std::string_view stopped_reason;
 };
 
-Step obey_stop_policy(WorkloadEditor& editor, const Holder& queue) {
+Step enforce_stop_policy(WorkloadEditor& editor, const Holder& queue) {
   if (editor.is_true(kAdmittedCondition)) {
     if (queue.policy != StopPolicy::kHoldAndDrain || editor.is_true(kEvictedCondition)) return Step::kContinue;
     editor.evict(queue.stopped_reason, "", "The " + std::string(to_text(queue.kind)) + " is stopped");
@@ -132,7 +132,7 @@ void say_pending(WorkloadEditor& editor) {
   editor.set(kQuotaReservedCondition, false, kPendingEvaluationReason, kIsPending);
 }
 
-Step obey_stop_policies(WorkloadEditor& editor, const state::QueuesOf& queues) {
+Step enforce_stop_policies(WorkloadEditor& editor, const state::QueuesOf& queues) {
   const LocalQueue* local = queues.local;
   const ClusterQueue* cluster = queues.cluster;
   const std::array holders = {
@@ -142,7 +142,7 @@ Step obey_stop_policies(WorkloadEditor& editor, const state::QueuesOf& queues) {
              cluster == nullptr ? StopPolicy::kNone : cluster->stop_policy, kClusterQueueStoppedReason},
   };
   for (const Holder& holder : holders) {
-    if (obey_stop_policy(editor, holder) == Step::kDone) return Step::kDone;
+    if (enforce_stop_policy(editor, holder) == Step::kDone) return Step::kDone;
   }
   return Step::kContinue;
 }

@@ -39,6 +39,6 @@ void say_pending(WorkloadEditor& editor);
 
 // Evicts what is admitted from drained queues; reservations that are not admitted yet are
 // taken back from any stopped, deleted or missing queue.
-Step obey_stop_policies(WorkloadEditor& editor, const state::QueuesOf& queues);
+Step enforce_stop_policies(WorkloadEditor& editor, const state::QueuesOf& queues);
 
 }  // namespace muster::reconcilers

@@ -52,8 +52,8 @@ std::optional<PodsReadyWait> pods_ready_wait(const Conditions& conditions, const
   return std::nullopt;
 }
 
-void obey_pods_ready_timeouts(WorkloadEditor& editor, const std::optional<WaitForPodsReady>& settings,
-                              const state::ClusterState& state, Plan& plan) {
+void enforce_pods_ready_timeouts(WorkloadEditor& editor, const std::optional<WaitForPodsReady>& settings,
+                                 const state::ClusterState& state, Plan& plan) {
   if (!settings || !editor.workload().active || editor.is_true(kEvictedCondition)) return;
   const std::optional<PodsReadyWait> wait = pods_ready_wait(editor.status.conditions, *settings);
   if (!wait) return;

@@ -19,8 +19,8 @@ std::optional<PodsReadyWait> pods_ready_wait(const Conditions& conditions, const
 
 // Evicts the Workload whose pods were not ready in time, or deactivates it when it has
 // had all its tries. Otherwise the plan wakes when that time comes. The message says what of its job is not ready.
-void obey_pods_ready_timeouts(WorkloadEditor& editor, const std::optional<WaitForPodsReady>& settings,
-                              const state::ClusterState& state, Plan& plan);
+void enforce_pods_ready_timeouts(WorkloadEditor& editor, const std::optional<WaitForPodsReady>& settings,
+                                 const state::ClusterState& state, Plan& plan);
 
 // Evicts the Workload of a gang that did not come together in time: as if its pods had
 // not got ready in time, with the same backoff and limit.

@@ -19,18 +19,18 @@ void ReconciledCluster::shown(const ResourceType& type, const json& object) {
   const auto change = state.put_watched(typed);
   if (!change) return;
   decisions.put(*change->after, state, now());
-  if (change->before) concern(*change->before);
-  concern(typed);
+  if (change->before) enqueue_requests(*change->before);
+  enqueue_requests(typed);
 }
 
 void ReconciledCluster::gone(const ResourceType& type, const json& last) {
   const auto removed = state.remove(key_of(read_object(type, last)));
   if (!removed) return;
   decisions.remove(*removed, state, now());
-  concern(*removed);
+  enqueue_requests(*removed);
 }
 
-void ReconciledCluster::concern(const TypedObject& object) {
+void ReconciledCluster::enqueue_requests(const TypedObject& object) {
   for (const reconcilers::Reconciler* reconciler : reconcilers) reconciler->requests_for(state, object, concerned);
 }
 

@@ -54,7 +54,7 @@ class ReconciledCluster : public ObjectServer {
   void gone(const ResourceType& type, const json& last) override;
 
  private:
-  void concern(const TypedObject& object);
+  void enqueue_requests(const TypedObject& object);
 
   mutable ObjectKey reconciled_{};  // the last one
 };
