@@ -11,7 +11,7 @@
 #include "reconcilers/checks/check_answers.h"
 #include "scheduler/eligibility.h"
 #include "scheduler/scheduler.h"
-#include "state/indexes.h"
+#include "state/index/indexes.h"
 #include "state/metrics/measurements.h"
 
 namespace muster::engine {

@@ -16,7 +16,7 @@ class SchedulerRest {
  public:
   // It failed over no Workload.
   void failed(MonotonicTime now);
-  // It failed over a Workload of this ClusterQueue. True: over so many that the ClusterQueue is the cause.
+  // It failed over a Workload of this ClusterQueue. True: if this is the third one, and the ClusterQueue is the cause.
   bool failed_over(const std::string& cluster_queue, MonotonicTime now);
   // It was made again. It does not know the admissions of the scheduler before that the watch has not shown yet, and
   // must not give their quota away again.

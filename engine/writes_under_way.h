@@ -42,7 +42,7 @@ WriteUnderWay under_way(std::optional<ObjectKey> request, reconcilers::Write& wr
 // Not thread-safe.
 class WritesUnderWay {
  public:
-  // At most so many admissions and, but for a share of each namespace, so many writes at a time (EngineSettings).
+  // The limits are those of EngineSettings.
   WritesUnderWay(size_t most_admissions, size_t most) : most_admissions_(most_admissions), most_(most) {}
 
   // Returns its id, the Command's.

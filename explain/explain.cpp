@@ -14,7 +14,7 @@
 #include "reconcilers/job/job_workload_owner.h"
 #include "reconcilers/job/job_workload_standing.h"
 #include "reconcilers/job/prebuilt_difference.h"
-#include "state/indexes.h"
+#include "state/index/indexes.h"
 #include "state/unsupported.h"
 
 namespace muster::explain {

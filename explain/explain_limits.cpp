@@ -4,7 +4,7 @@
 
 #include "api/pods/pod_requests.h"
 #include "explain/explain_context.h"
-#include "state/indexes.h"
+#include "state/index/indexes.h"
 #include "state/pod_requests.h"
 
 namespace muster::explain {

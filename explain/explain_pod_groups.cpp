@@ -18,7 +18,7 @@
 #include "jobs/serving/serving_set.h"
 #include "kinds/serving_types.h"
 #include "reconcilers/job/job_workload_make.h"
-#include "state/indexes.h"
+#include "state/index/indexes.h"
 
 namespace muster::explain {
 namespace {

@@ -7,7 +7,7 @@
 #include "jobs/jobset/startup_gates.h"
 #include "reconcilers/gang/group_scheduling_progress.h"
 #include "reconcilers/workload/workload_timeouts.h"
-#include "state/indexes.h"
+#include "state/index/indexes.h"
 
 namespace muster::explain {
 namespace {

@@ -8,7 +8,7 @@
 #include "api/meta/constants.h"
 #include "api/pods/queued_pod.h"
 #include "api/workload.h"
-#include "state/indexes.h"
+#include "state/index/indexes.h"
 
 namespace muster::explain {
 namespace {

@@ -1,7 +1,7 @@
 // Indexes of Workloads that answers need.
 #pragma once
 
-#include "state/index.h"
+#include "state/index/index.h"
 
 namespace muster::explain {
 

@@ -15,9 +15,9 @@
 #include "api/config/queue_settings.h"
 #include "kinds/typed_object.h"
 #include "state/gang_index.h"
-#include "state/index.h"
+#include "state/index/index.h"
+#include "state/index/object_indexes.h"
 #include "state/kept_bytes.h"
-#include "state/object_indexes.h"
 #include "state/object_store.h"
 #include "state/queue_counts.h"
 #include "state/stored_type.h"
@@ -55,7 +55,7 @@ class ClusterState {
     const TypedObject* object = find(*kStoredType<Object>, ns, name);
     return object == nullptr ? nullptr : std::get<std::shared_ptr<const Object>>(*object);
   }
-  // Objects by an index (state/index.h), by namespace and name.
+  // Objects by an index (state/index/index.h), by namespace and name.
   template <class Object>
   std::vector<const Object*> by(const Index<Object>& index, NamespacedName key) const {
     std::vector<const Object*> found;

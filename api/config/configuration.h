@@ -148,8 +148,8 @@ std::vector<std::string> not_acting_yet(const Configuration& configuration);
 // false they do all that they can: the checks are off, and the feature is not there.
 std::vector<std::string> only_validating(const Configuration& configuration);
 
-// Kinds that have a queue although they are in the table of those that muster does not know (kinds/unqueued_kinds.h), as
-// "Kind.version.group": those of integrations.externalFrameworks, and described kinds whose integration is enabled.
+// Kinds that have a queue although they are in the table of those that muster does not know (kinds/unqueued_kinds.h),
+// as "Kind.version.group": those of integrations.externalFrameworks, and described kinds whose integration is enabled.
 std::set<std::string, std::less<>> kinds_with_queue(const Configuration& configuration);
 
 // integrations.frameworks against the kinds that muster queues (`queued`, by Kueue's names).

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reconcilers/workload/workload_editor.h"
-#include "state/indexes.h"
+#include "state/index/indexes.h"
 
 namespace muster::reconcilers {
 namespace {

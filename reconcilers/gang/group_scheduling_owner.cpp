@@ -8,7 +8,7 @@
 #include "api/meta/constants.h"
 #include "jobs/group_scheduling.h"
 #include "reconcilers/workload/workload_timeouts.h"
-#include "state/indexes.h"
+#include "state/index/indexes.h"
 
 namespace muster::reconcilers {
 namespace {

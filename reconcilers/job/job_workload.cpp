@@ -25,7 +25,7 @@
 #include "reconcilers/workload/workload_queues.h"
 #include "scheduler/eligibility.h"
 #include "scheduler/scheduler.h"
-#include "state/indexes.h"
+#include "state/index/indexes.h"
 #include "state/scheduler_driver.h"
 #include "state/unsupported.h"
 

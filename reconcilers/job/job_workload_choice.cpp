@@ -12,7 +12,7 @@
 #include "reconcilers/job/job_workload_make.h"
 #include "reconcilers/job/job_workload_run.h"
 #include "reconcilers/job/prebuilt_difference.h"
-#include "state/indexes.h"
+#include "state/index/indexes.h"
 
 namespace muster::reconcilers {
 namespace {

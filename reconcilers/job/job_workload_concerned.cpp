@@ -10,7 +10,7 @@
 #include "jobs/queued_job.h"
 #include "kinds/kind_description.h"
 #include "reconcilers/job/job_indexes.h"
-#include "state/indexes.h"
+#include "state/index/indexes.h"
 
 namespace muster::reconcilers {
 namespace {

@@ -8,7 +8,7 @@
 #include "reconcilers/in_use.h"
 #include "reconcilers/job/job_workload_parts.h"
 #include "reconcilers/workload/pods_left.h"
-#include "state/indexes.h"
+#include "state/index/indexes.h"
 
 namespace muster::reconcilers {
 namespace {

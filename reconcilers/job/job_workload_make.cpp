@@ -10,7 +10,7 @@
 #include "api/workload_conditions.h"
 #include "jobs/admission_gates.h"
 #include "jobs/workload_name.h"
-#include "state/indexes.h"
+#include "state/index/indexes.h"
 #include "state/metrics/measurements.h"
 #include "state/pod_priority.h"
 #include "state/unsupported.h"

@@ -5,7 +5,7 @@
 #include "api/review/cluster_view.h"
 #include "jobs/job_kind.h"
 #include "kinds/kind_description.h"
-#include "state/indexes.h"
+#include "state/index/indexes.h"
 
 namespace muster::reconcilers {
 

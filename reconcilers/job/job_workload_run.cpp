@@ -5,7 +5,7 @@
 #include "api/meta/constants.h"
 #include "api/workload_conditions.h"
 #include "reconcilers/job/job_workload_infos.h"
-#include "state/indexes.h"
+#include "state/index/indexes.h"
 
 namespace muster::reconcilers {
 namespace {

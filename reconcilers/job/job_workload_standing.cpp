@@ -14,7 +14,7 @@
 #include "reconcilers/job/job_workload_owner.h"
 #include "reconcilers/job/jobset_part.h"
 #include "reconcilers/job/prebuilt_difference.h"
-#include "state/indexes.h"
+#include "state/index/indexes.h"
 #include "state/pod_requests.h"
 
 namespace muster::reconcilers {

@@ -8,7 +8,7 @@
 #include "base/whole_number.h"
 #include "jobs/jobset/jobset_fields.h"
 #include "reconcilers/job/jobset_part.h"
-#include "state/indexes.h"
+#include "state/index/indexes.h"
 
 namespace muster::reconcilers {
 namespace {

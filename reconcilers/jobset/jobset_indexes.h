@@ -1,7 +1,7 @@
 // Indexes of what JobSets use.
 #pragma once
 
-#include "state/index.h"
+#include "state/index/index.h"
 
 namespace muster::reconcilers {
 

@@ -3,7 +3,7 @@
 #include "reconcilers/job/job_workload_owner.h"
 #include "reconcilers/job/job_workload_standing.h"
 #include "reconcilers/job/jobset_part.h"
-#include "state/indexes.h"
+#include "state/index/indexes.h"
 
 namespace muster::reconcilers {
 

@@ -17,7 +17,7 @@
 #include "reconcilers/pod/pod_workload_make.h"
 #include "reconcilers/pod/pod_workload_run.h"
 #include "reconcilers/pod/pod_workload_steps.h"
-#include "state/indexes.h"
+#include "state/index/indexes.h"
 
 namespace muster::reconcilers {
 namespace {

@@ -9,7 +9,7 @@
 #include "scheduler/scheduler.h"
 #include "scheduler/views/queue_readings.h"
 #include "state/cohorts_above.h"
-#include "state/indexes.h"
+#include "state/index/indexes.h"
 #include "state/scheduler_driver.h"
 
 namespace muster::reconcilers {

@@ -4,7 +4,7 @@
 #include "api/workload_conditions.h"
 #include "reconcilers/queues/queue_status.h"
 #include "scheduler/queue_readiness.h"
-#include "state/indexes.h"
+#include "state/index/indexes.h"
 
 namespace muster::reconcilers {
 namespace {

@@ -7,7 +7,7 @@
 #include "api/cluster_queue.h"
 #include "reconcilers/in_use.h"
 #include "reconcilers/reconciler.h"
-#include "state/indexes.h"
+#include "state/index/indexes.h"
 
 namespace muster::reconcilers {
 

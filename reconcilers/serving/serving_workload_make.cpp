@@ -7,7 +7,7 @@
 #include "api/meta/constants.h"
 #include "api/meta/submitter.h"
 #include "kinds/serving_types.h"
-#include "state/indexes.h"
+#include "state/index/indexes.h"
 
 namespace muster::reconcilers {
 namespace {

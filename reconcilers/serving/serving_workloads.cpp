@@ -16,7 +16,7 @@
 #include "reconcilers/job/job_workload_parts.h"
 #include "reconcilers/serving/serving_workload_make.h"
 #include "reconcilers/workload/workload_editor.h"
-#include "state/indexes.h"
+#include "state/index/indexes.h"
 #include "state/scheduler_driver.h"
 
 namespace muster::reconcilers {

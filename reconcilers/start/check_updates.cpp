@@ -14,11 +14,11 @@ Outcome<NoStart> add_check_updates(const StartContext& context, const PodSetAssi
                                      [&](const PodSetUpdate& candidate) { return candidate.name == info.name; });
     if (update == check.pod_set_updates.end()) continue;
     const PodSetInfo wanted{.name = info.name,
-                                  .labels = update->labels,
-                                  .annotations = update->annotations,
-                                  .node_selector = update->node_selector,
-                                  .tolerations = update->tolerations,
-                                  .scheduling_gates = {}};
+                            .labels = update->labels,
+                            .annotations = update->annotations,
+                            .node_selector = update->node_selector,
+                            .tolerations = update->tolerations,
+                            .scheduling_gates = {}};
     if (auto merged = merge(info, wanted); !merged)
       return fail_with(NoStart{.message = "in admission check \"" + check.name + "\": " + merged.error().message});
   }

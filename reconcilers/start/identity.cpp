@@ -3,8 +3,8 @@
 #include "api/meta/constants.h"
 #include "api/meta/names.h"
 #include "api/workload.h"
-#include "kinds/pod_set_info.h"
 #include "jobs/queued_job.h"
+#include "kinds/pod_set_info.h"
 #include "reconcilers/start/start_contribution.h"
 
 namespace muster::reconcilers {

@@ -64,10 +64,10 @@ void admit(const scheduler::Admitted& admitted, const ReconcileContext& context,
   if (context.queues().wait_for_pods_ready || (cluster_queue != nullptr && cluster_queue->fallback)) await_pods(editor);
   editor.attach("resourceRequests", nullptr);  // status.admission says it now
   editor.record_event(EventReason::kQuotaReserved,
-                     "Quota reserved in ClusterQueue " + queue + ", wait time since queued was " + waited(editor));
+                      "Quota reserved in ClusterQueue " + queue + ", wait time since queued was " + waited(editor));
   if (!editor.is_true(kAdmittedCondition)) return;
   editor.record_event(EventReason::kAdmitted,
-                     "Admitted by ClusterQueue " + queue + ", wait time since reservation was 0s");
+                      "Admitted by ClusterQueue " + queue + ", wait time since reservation was 0s");
 }
 
 // Kueue's text. Readers of the preemptor's namespace need not be able to list the victim's, which stays unnamed then,

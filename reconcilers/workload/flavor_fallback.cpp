@@ -276,8 +276,8 @@ void Fallback::begin_round_when_waited(Plan& plan) {
   if (!next) return;
   if (editor_.time() < *next) return plan.wake_at(*next);
   editor_.record_event(EventReason::kFlavorsRetried, "No flavor that has not failed had room for " +
-                                                        format_duration(*strategy_.longest_timeout()) +
-                                                        ": all flavors are tried again");
+                                                         format_duration(*strategy_.longest_timeout()) +
+                                                         ": all flavors are tried again");
   begin_round();
 }
 

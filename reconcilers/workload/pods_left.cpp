@@ -11,7 +11,7 @@
 #include "jobs/pod_selector.h"
 #include "jobs/size_limit.h"
 #include "reconcilers/pod_search.h"
-#include "state/indexes.h"
+#include "state/index/indexes.h"
 
 namespace muster::reconcilers {
 namespace {

@@ -16,7 +16,7 @@
 #include "scheduler/eligibility.h"
 #include "state/admission_block.h"
 #include "state/decision_log.h"
-#include "state/indexes.h"
+#include "state/index/indexes.h"
 
 namespace muster::reconcilers {
 namespace {
@@ -86,7 +86,7 @@ void tell_admitted(WorkloadEditor& editor) {
   const int64_t waited = to_timestamp(editor.time()).seconds - reserved.seconds;
   const std::string queue = editor.status.admission ? editor.status.admission->cluster_queue : "";
   editor.record_event(EventReason::kAdmitted, "Admitted by ClusterQueue " + queue +
-                                                 ", wait time since reservation was " + std::to_string(waited) + "s");
+                                                  ", wait time since reservation was " + std::to_string(waited) + "s");
 }
 
 // One pass over one Workload.

@@ -121,8 +121,8 @@ void set_blocked_condition(WorkloadEditor& editor, const state::QueuesOf& queues
   }
   if (blocker.reason == kAdmissionGatedReason && !was_gated) {
     editor.record_event(EventReason::kAdmissionGated,
-                       "Workload admission is gated by: " +
-                           std::string(editor.workload().meta.annotation(kAdmissionGatedByAnnotation)));
+                        "Workload admission is gated by: " +
+                            std::string(editor.workload().meta.annotation(kAdmissionGatedByAnnotation)));
   }
   editor.set(kQuotaReservedCondition, false, blocker.reason, blocker.message);
 }

@@ -1,7 +1,7 @@
 // The defaults and the bounds of the LimitRanges of a namespace.
 #include "state/cluster_state.h"
 #include "state/demand/demand_source.h"
-#include "state/indexes.h"
+#include "state/index/indexes.h"
 
 namespace muster::state {
 namespace {

@@ -85,7 +85,8 @@ TEST_CASE("hooks: the status of an AppWrapper never makes it smaller") {
 
 TEST_CASE("hooks: an AppWrapper that declares fewer pods than it makes is told so") {
   const auto errors = [](const std::string& component) {
-    return find_kind_hook("appwrapper")->uncounted_pods(read_yaml("{spec: {components: [" + component + "]}}")->at(0).value);
+    return find_kind_hook("appwrapper")
+        ->uncounted_pods(read_yaml("{spec: {components: [" + component + "]}}")->at(0).value);
   };
   const std::string job = "template: {apiVersion: batch/v1, kind: Job, spec: {parallelism: 5, template: " + kPod + "}}";
   CHECK(errors("{" + job + "}").empty());

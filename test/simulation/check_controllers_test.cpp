@@ -56,7 +56,8 @@ class CheckedWorld : public World {
            found->status.admission_checks[0].state == state;
   }
   int64_t evictions() const {
-    for (const EvictionCount& eviction : workload()->status.evictions)
+    const WorkloadPtr found = workload();
+    for (const EvictionCount& eviction : found->status.evictions)
       if (eviction.reason == kAdmissionCheckReason) return eviction.count;
     return 0;
   }

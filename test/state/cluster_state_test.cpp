@@ -13,7 +13,7 @@
 #include "kinds/kind_description.h"
 #include "reconcilers/job/job_indexes.h"
 #include "reconcilers/jobset/jobset_indexes.h"
-#include "state/indexes.h"
+#include "state/index/indexes.h"
 
 namespace cluster_state_test {
 

@@ -1,5 +1,5 @@
 // The indexes of several rooms, and what any index keeps to.
-#include "state/indexes.h"
+#include "state/index/indexes.h"
 
 #include <doctest/doctest.h>
 

@@ -12,7 +12,7 @@
 #include "scheduler/scheduler.h"
 #include "state/cluster_state.h"
 #include "state/demand/demand_source.h"
-#include "state/indexes.h"
+#include "state/index/indexes.h"
 #include "state/quota_demand.h"
 #include "test/state/deciding_cluster.h"
 

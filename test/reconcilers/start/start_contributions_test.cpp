@@ -10,7 +10,7 @@
 #include "reconcilers/job/job_workload_infos.h"
 #include "reconcilers/job/job_workload_run.h"
 #include "reconcilers/pod/pod_workload_run.h"
-#include "state/indexes.h"
+#include "state/index/indexes.h"
 #include "test/reconcilers/job/queued_train.h"
 #include "test/reconcilers/serving/serving_cluster.h"
 

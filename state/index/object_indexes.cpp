@@ -1,4 +1,4 @@
-#include "state/object_indexes.h"
+#include "state/index/object_indexes.h"
 
 #include <utility>
 

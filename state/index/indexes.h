@@ -1,7 +1,7 @@
 // Indexes that several rooms use. An index of one room is declared there.
 #pragma once
 
-#include "state/index.h"
+#include "state/index/index.h"
 
 namespace muster::state {
 

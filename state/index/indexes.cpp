@@ -1,4 +1,4 @@
-#include "state/indexes.h"
+#include "state/index/indexes.h"
 
 #include "api/cluster_queue.h"
 #include "api/job.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kinds/typed_object.h"
-#include "state/index.h"
+#include "state/index/index.h"
 
 namespace muster::state {
 
