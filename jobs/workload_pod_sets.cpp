@@ -159,7 +159,7 @@ PodSetInfo info_of_template(const PodTemplate& pod_template) {
     if (name == "nodeSelector" || name == "tolerations" || name == "schedulingGates")
       read["spec"][std::string(name)] = json::parse(value);
   });
-  return info_of_template(read);
+  return muster::info_of_template(read);
 }
 
 PodSetInfo info_of_pod_set(const PodSet& pod_set) {
