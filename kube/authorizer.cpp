@@ -82,7 +82,7 @@ KubeApi::Answer Authorizer::look_up(const std::string& token, std::stop_token st
   if (is_reader_session_token(token)) return sessions_ ? sessions_->user_of(token, stop) : json();
   json spec = {{"token", token}};
   if (!audience_.empty()) spec["audiences"] = {audience_};
-  const auto answer = api_.send(
+  auto answer = api_.send(
       review("/apis/authentication.k8s.io/v1/tokenreviews", "TokenReview", "authentication.k8s.io/v1", std::move(spec)),
       stop);
   if (!answer) return answer;

@@ -36,6 +36,7 @@ void DirtyTrees::drop_quiescent(const std::vector<CycleEntry>& entries, const Le
   // Trees without a head have an entry too, and leave.
   for (const auto& [root, digests] : seen_) turns[root];
   std::vector<const CycleEntry*> ordered;
+  ordered.reserve(entries.size());
   for (const CycleEntry& entry : entries) ordered.push_back(&entry);
   // Heads can be processed in another order although nothing has changed: the digest must not depend on it.
   std::sort(ordered.begin(), ordered.end(),
