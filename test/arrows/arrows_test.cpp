@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "test/arrows/include_lines.h"
+#include "test/support/files.h"
 
 namespace arrows_test {
 
@@ -21,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using muster::test::includes_of;
-const fs::path kRoot = MUSTER_SOURCE_DIR;
+const fs::path kRoot = muster::test::source_tree();
 
 using Rooms = std::map<std::string, std::set<std::string>>;
 

@@ -17,7 +17,7 @@ namespace namespaces_test {
 namespace {
 
 namespace fs = std::filesystem;
-const fs::path kRoot = MUSTER_SOURCE_DIR;
+const fs::path kRoot = muster::test::source_tree();
 
 // Folders whose namespace is not muster::<top-level folder>.
 const std::map<std::string, std::string> kOtherwise = {

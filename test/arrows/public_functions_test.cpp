@@ -6,6 +6,7 @@
 #include <string>
 
 #include "test/arrows/include_lines.h"
+#include "test/support/files.h"
 
 namespace public_functions_test {
 
@@ -56,7 +57,7 @@ class Store {
 }
 
 TEST_CASE("public functions: the state and the engine have few") {
-  const std::filesystem::path root = MUSTER_SOURCE_DIR;
+  const std::filesystem::path root = muster::test::source_tree();
   const struct {
     const char* header;
     const char* name;

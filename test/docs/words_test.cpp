@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using muster::test::read_file;
 
-const fs::path kRoot = MUSTER_SOURCE_DIR;
+const fs::path kRoot = muster::test::source_tree();
 
 // Forbidden word or phrase, in lower case, and what to write.
 using Words = std::map<std::string, std::string, std::less<>>;

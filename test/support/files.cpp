@@ -2,10 +2,16 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 
 namespace muster::test {
+
+std::filesystem::path source_tree() {
+  const char* other = std::getenv("MUSTER_TREE");
+  return other != nullptr ? other : MUSTER_SOURCE_DIR;
+}
 
 std::string read_file(const std::filesystem::path& path) {
   std::ifstream file(path);
