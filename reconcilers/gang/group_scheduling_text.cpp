@@ -16,7 +16,7 @@ std::string waiting_message(const WaitingText& text) {
 }
 
 WaitingText read_waiting(std::string_view message) {
-  const WaitingText unread{.count = std::string(message)};
+  WaitingText unread{.count = std::string(message)};
   const size_t mark = message.find(kAsOf);
   if (mark == std::string_view::npos) return unread;
   std::string_view time = message.substr(mark + kAsOf.size());

@@ -15,7 +15,7 @@ namespace reasons_test {
 namespace {
 
 namespace fs = std::filesystem;
-const fs::path kRoot = MUSTER_SOURCE_DIR;
+const fs::path kRoot = muster::test::source_tree();
 
 // The arguments of the call whose parenthesis stands before `begin`, each as written. A comma in a literal is no comma.
 std::vector<std::string> arguments_of(const std::string& text, size_t begin) {
