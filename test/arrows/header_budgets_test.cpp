@@ -65,15 +65,15 @@ struct Budget {
 
 TEST_CASE("header budgets: a change of a header compiles no more sources again than it may") {
   static constexpr Budget kBudgets[] = {
-      {"api/workload.h", 198, 165},
-      {"kinds/predicate.h", 78, 73},
-      {"kinds/kind_description.h", 78, 72},
-      {"scheduler/state.h", 70, 50},
-      {"api/job.h", 72, 93},
+      {"api/workload.h", 200, 168},
+      {"kinds/predicate.h", 79, 75},
+      {"kinds/kind_description.h", 78, 74},
+      {"scheduler/state.h", 72, 50},
+      {"api/job.h", 71, 95},
       {"api/jobset.h", 68, 42},
-      {"api/cluster_queue.h", 142, 132},
-      {"scheduler/decision.h", 32, 38},
-      {"nlohmann/json.hpp", 530, 418},
+      {"api/cluster_queue.h", 145, 134},
+      {"scheduler/decision.h", 33, 37},
+      {"nlohmann/json.hpp", 529, 424},
   };
   const Includes includes = includes_of_all();
   auto product = sources_by_header(includes, false), tests = sources_by_header(includes, true);
