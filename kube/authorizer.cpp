@@ -71,7 +71,7 @@ Result<Authorizer::User, StatusError> Authorizer::user_of(const std::string& tok
   }
   const auto found = look_up(token, stop);
   if (!found) return fail_with(found.error());
-  const User user = found->is_null() ? "" : to_text(*found);
+  User user = found->is_null() ? "" : to_text(*found);
   const MutexLock lock(mutex_);
   if (users_.size() >= kMaxRemembered) users_.clear();
   users_.insert_or_assign(digest, Remembered<User>{user, clock_.now().monotonic + kRememberToken});

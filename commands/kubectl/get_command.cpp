@@ -155,7 +155,7 @@ std::optional<explain::FilterValues> filter_of(const GetOptions& options) {
 Result<std::string> own_name(MusterReader& reader) {
   const auto caller = ask_for_caller(reader.api(), system_clock());
   if (!caller) return fail("--mine: the API server did not say who you are: " + caller.error().message);
-  const std::string name(string_at(caller->user, {"username"}));
+  std::string name(string_at(caller->user, {"username"}));
   if (!is_recorded_name(name))
     return fail("--mine: muster records no name with control characters or of more than " +
                 std::to_string(kLongestSubmitter) + " bytes, and yours is one");

@@ -14,7 +14,7 @@ using nlohmann::json;
 std::optional<LeaderTrouble> leader_trouble(const json* lease, TimePoint now) {
   using Kind = LeaderTrouble::Kind;
   // As a replica says it itself (runtime/leadership.cpp).
-  const LeaderTrouble none{Kind::kNoHolder, "no replica of muster leads: nothing is admitted or evicted"};
+  LeaderTrouble none{Kind::kNoHolder, "no replica of muster leads: nothing is admitted or evicted"};
   if (lease == nullptr) return none;
   const std::string_view holder = string_at(*lease, {"spec", "holderIdentity"});
   if (!holder.empty() && !runtime::is_muster_identity(holder))

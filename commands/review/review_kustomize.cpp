@@ -28,7 +28,7 @@ std::optional<std::string> find_program(const std::string& name, const std::stri
   std::istringstream folders(search_path);
   for (std::string folder; std::getline(folders, folder, ':');) {
     if (folder.empty()) continue;
-    const std::string path = folder + "/" + name;
+    std::string path = folder + "/" + name;
     std::error_code error;
     if (fs::is_regular_file(path, error) && ::access(path.c_str(), X_OK) == 0) return path;
   }

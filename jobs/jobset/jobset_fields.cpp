@@ -24,7 +24,7 @@ std::optional<int64_t> count_at(const json& value, std::initializer_list<std::st
 }  // namespace
 
 std::string jobset_name_or_alike(const json& object) {
-  const std::string name(string_at(object, {"metadata", "name"}));
+  std::string name(string_at(object, {"metadata", "name"}));
   if (!name.empty()) return name;
   const std::string prefix(string_at(object, {"metadata", "generateName"}));
   return prefix.empty() ? prefix : prefix + "xxxxx";

@@ -80,7 +80,7 @@ std::optional<WorkloadPriority> priority_of(const JobContext& context) {
 }
 
 std::optional<WorkloadPriority> priority_or_event(const JobContext& context, Plan& plan) {
-  const auto priority = priority_of(context);
+  auto priority = priority_of(context);
   const std::string name(context.job.priority_class());
   if (!priority && !name.empty())
     plan.events.push_back(

@@ -57,7 +57,7 @@ Result<bool> KueueTraceReader::may_admit(const std::string& ns, const std::strin
 Result<bool> KueueTraceReader::is_kueues(const KueueLease& lease, MonotonicTime now, const std::stop_token& stop) {
   if (lease.holder.empty() || is_muster_identity(lease.holder)) return false;
   for (const std::string& account : account_names_of(lease.holder)) {
-    const auto may = may_admit(lease.ns, account, now, stop);
+    auto may = may_admit(lease.ns, account, now, stop);
     if (!may || *may) return may;
   }
   return false;
