@@ -117,9 +117,16 @@ func TestJobsOfTwoGroupsWithOneNameAreQueuedBesideEachOther(t *testing.T) {
 
 	teams.Job("a", "twin", 1, "1")
 	create("twin", 1)
-	create("later", 1)
 	await("twin", "of Volcano runs", false)
 	teams.RunsWith("twin", 1)
+	// Not before: of jobs of one second the names decide.
+	create("later", 1)
+	harness.Eventually(t, 30*time.Second, "later has a Workload", func() error {
+		if found := teams.Kubectl("get", "workloads", "-o", "jsonpath={.items[*].metadata.ownerReferences[*].name}"); !strings.Contains(found, "later") {
+			return fmt.Errorf("Workloads of %s", found)
+		}
+		return nil
+	})
 	if is, err := suspended("later"); err != nil || !is {
 		t.Errorf("a third job runs with a quota of two CPUs: %v, %v", is, err)
 	}

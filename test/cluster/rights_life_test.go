@@ -269,13 +269,13 @@ func heldWhileDeleted(t *testing.T, cluster *harness.Cluster, teams *harness.Tea
 	set.SetFinalizers([]string{heldFinalizer})
 	cluster.CreateJobSet(t, teams.Namespace, set)
 	cluster.WaitForJobSet(t, teams.Namespace, "held", time.Minute, "is resumed", harness.FieldIs(false, "spec", "suspend"))
+	// In the external mode no controller makes its Jobs. Before the deletion: a deleted JobSet without Jobs needs no quota.
+	teams.Kubectl("patch", "jobset", "held", "--subresource=status", "--type=merge", "-p",
+		`{"status":{"replicatedJobsStatus":[{"name":"w","ready":0,"succeeded":0,"failed":0,"active":1,"suspended":0}]}}`)
 	kinds := []string{"job", "jobset"}
 	for _, kind := range kinds {
 		teams.Kubectl("delete", kind, "held", "--wait=false")
 	}
-	// In the external mode no controller makes its Jobs.
-	teams.Kubectl("patch", "jobset", "held", "--subresource=status", "--type=merge", "-p",
-		`{"status":{"replicatedJobsStatus":[{"name":"w","ready":0,"succeeded":0,"failed":0,"active":1,"suspended":0}]}}`)
 	// Only a deletion in the foreground deletes what the JobSet owns while a finalizer holds it.
 	cluster.Kubectl(t, fmt.Sprintf(`{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "held", "namespace": %q, "finalizers": [%q],
 		"ownerReferences": [{"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "name": "held", "uid": %q, "blockOwnerDeletion": true}]}}`,
