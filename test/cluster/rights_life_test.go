@@ -269,9 +269,8 @@ func heldWhileDeleted(t *testing.T, cluster *harness.Cluster, teams *harness.Tea
 	set.SetFinalizers([]string{heldFinalizer})
 	cluster.CreateJobSet(t, teams.Namespace, set)
 	cluster.WaitForJobSet(t, teams.Namespace, "held", time.Minute, "is resumed", harness.FieldIs(false, "spec", "suspend"))
-	// In the external mode no controller makes its Jobs. Before the deletion: a deleted JobSet without Jobs needs no quota.
-	teams.Kubectl("patch", "jobset", "held", "--subresource=status", "--type=merge", "-p",
-		`{"status":{"replicatedJobsStatus":[{"name":"w","ready":0,"succeeded":0,"failed":0,"active":1,"suspended":0}]}}`)
+	// A deleted JobSet without Jobs needs no quota, and is not stopped.
+	teams.RunsWith("held-w-0", 1)
 	kinds := []string{"job", "jobset"}
 	for _, kind := range kinds {
 		teams.Kubectl("delete", kind, "held", "--wait=false")
