@@ -112,7 +112,7 @@ bool holds_quota(const json& workload) {
   return find_path(workload, {"status", "admission"}) != nullptr;
 }
 
-bool has_condition(const json& object, std::string_view type) {
+bool is_in_condition(const json& object, std::string_view type) {
   for (const json& condition : array_at(object, {"status", "conditions"})) {
     if (string_at(condition, {"type"}) == type) return string_at(condition, {"status"}) == "True";
   }
@@ -125,11 +125,11 @@ bool has_given_way(const PreflightContext& context, std::string_view older) {
   if (slash == std::string_view::npos) return false;
   const json* workload =
       context.dump.find("kueue.x-k8s.io", "Workload", older.substr(0, slash), older.substr(slash + 1));
-  return workload != nullptr && has_condition(*workload, "Finished");
+  return workload != nullptr && is_in_condition(*workload, "Finished");
 }
 
 void find_workload(const PreflightContext& context, const json& workload) {
-  if (has_condition(workload, "Finished")) return;
+  if (is_in_condition(workload, "Finished")) return;
   const std::string name = object_name(workload);
   const auto owner = controller_of(workload);
   if (owner && !is_queued_kind(context, owner->api_version, std::string_view(owner->kind)))
