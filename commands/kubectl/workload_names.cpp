@@ -7,6 +7,7 @@
 #include "api/codec/json.h"
 #include "api/meta/names.h"
 #include "api/workload_conditions.h"
+#include "jobs/queue_fields.h"
 
 namespace muster::commands {
 namespace {
@@ -20,20 +21,14 @@ bool is_owned_by(const json& workload, const ResourceType* kind, std::string_vie
   });
 }
 
-bool has_finished(const json& workload) {
-  for (const json& condition : array_at(workload, {"status", "conditions"})) {
-    if (string_at(condition, {"type"}) == kFinishedCondition) return string_at(condition, {"status"}) == "True";
-  }
-  return false;
-}
-
 }  // namespace
 
 Result<std::string> workload_name_of(const json& workloads, const ResourceType* kind, std::string_view owner) {
   std::vector<std::string> open, finished;
   for (const json& workload : workloads) {
     if (!is_owned_by(workload, kind, owner)) continue;
-    (has_finished(workload) ? finished : open).emplace_back(string_at(workload, {"metadata", "name"}));
+    (jobs::condition_is_true(workload, kFinishedCondition) ? finished : open)
+        .emplace_back(string_at(workload, {"metadata", "name"}));
   }
   const std::vector<std::string>& found = open.empty() ? finished : open;
   const std::string what = (kind == nullptr ? "a job " : std::string(kind->kind) + " ") + std::string(owner);

@@ -70,10 +70,9 @@ Plan reconcile(const ObjectKey& key, const ReconcileContext& context) {
   return plan;
 }
 
-void requests_for(const state::ClusterState&, const TypedObject& object, std::vector<ObjectKey>& keys) {
-  if (std::holds_alternative<WorkloadPtr>(object) || std::holds_alternative<AdmissionCheckPtr>(object))
-    keys.push_back(key_of(object));
-}
+// A changed Workload or AdmissionCheck is the key of another reconciler. What controllers need is in
+// add_check_requests().
+void requests_for(const state::ClusterState&, const TypedObject&, std::vector<ObjectKey>&) {}
 
 void add_workloads_of(const AdmissionCheck& check, const state::ClusterState& state, std::vector<ObjectKey>& keys) {
   for (const ClusterQueue* queue : state.by(state::kClusterQueuesByCheck, {"", check.meta.name})) {

@@ -9,6 +9,7 @@
 #include "api/workload_conditions.h"
 #include "base/ascii.h"
 #include "commands/moving/rules/doctor.h"
+#include "jobs/queue_fields.h"
 
 namespace muster::commands {
 namespace {
@@ -64,9 +65,7 @@ void look_at_workload(const DoctorContext& context, const json& workload) {
   const std::string ns(string_at(workload, {"metadata", "namespace"}));
   const std::string queue(string_at(workload, {"spec", "queueName"}));
   if (queue.empty() || is_there(context, "LocalQueue", ns, queue)) return;
-  for (const json& condition : array_at(workload, {"status", "conditions"})) {
-    if (string_at(condition, {"type"}) == "Finished" && string_at(condition, {"status"}) == "True") return;
-  }
+  if (jobs::condition_is_true(workload, kFinishedCondition)) return;
   context.add(Severity::kHarm, "localqueue-missing", {object_name(workload)},
               "it is for LocalQueue " + ns + "/" + queue + ", which is not there: it waits until there is one",
               "kubectl muster create localqueue " + queue + " -n " + ns + " -c CLUSTERQUEUE");

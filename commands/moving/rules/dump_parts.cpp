@@ -6,6 +6,7 @@
 #include "api/codec/json.h"
 #include "api/meta/constants.h"
 #include "api/pods/pod_phase.h"
+#include "jobs/queue_fields.h"
 #include "kinds/unqueued_kinds.h"
 
 namespace muster::commands {
@@ -35,13 +36,6 @@ json summary_of(const json& object, const json& metadata, json spec, json status
           {"metadata", metadata},
           {"spec", std::move(spec)},
           {"status", std::move(status)}};
-}
-
-bool has_condition(const json& object, std::string_view type) {
-  for (const json& condition : array_at(object, {"status", "conditions"})) {
-    if (string_at(condition, {"type"}) == type) return string_at(condition, {"status"}) == "True";
-  }
-  return false;
 }
 
 // Those of Kueue and muster.
@@ -89,15 +83,15 @@ json node_summary(json node) {
 std::set<std::string> namespaces_of_late_jobs(const ClusterDump& dump) {
   std::set<std::string> namespaces;
   for (const json* workload : dump.of_kind("kueue.x-k8s.io", "Workload")) {
-    if (has_condition(*workload, "Admitted") && !has_condition(*workload, "Finished") &&
-        !has_condition(*workload, "PodsReady"))
+    if (jobs::condition_is_true(*workload, "Admitted") && !jobs::condition_is_true(*workload, "Finished") &&
+        !jobs::condition_is_true(*workload, "PodsReady"))
       namespaces.emplace(string_at(*workload, {"metadata", "namespace"}));
   }
   return namespaces;
 }
 
 bool is_late(const json& pod) {
-  return !pod_has_ended(pod) && !has_condition(pod, "Ready");
+  return !pod_has_ended(pod) && !jobs::condition_is_true(pod, "Ready");
 }
 
 json late_pod_summary(const json& pod) {

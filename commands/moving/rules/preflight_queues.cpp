@@ -7,6 +7,7 @@
 #include "api/review/cluster_view.h"
 #include "commands/moving/rules/preflight.h"
 #include "commands/review/review_judge.h"
+#include "jobs/queue_fields.h"
 
 namespace muster::commands {
 namespace {
@@ -73,13 +74,6 @@ std::map<std::string, std::vector<std::string>> queues_by_check(const ClusterDum
   return queues;
 }
 
-bool is_active(const json& check) {
-  for (const json& condition : array_at(check, {"status", "conditions"})) {
-    if (string_at(condition, {"type"}) == "Active") return string_at(condition, {"status"}) == "True";
-  }
-  return false;
-}
-
 void find_checks(const PreflightContext& context) {
   const auto queues = queues_by_check(context.dump);
   for (const json* check : context.dump.of_kind(kQueueGroup, "AdmissionCheck")) {
@@ -93,7 +87,7 @@ void find_checks(const PreflightContext& context) {
                   "the controller " + controller +
                       " is part of Kueue and stops with it: Workloads of these queues would wait for ever",
                   "remove the check from the ClusterQueues before the move");
-    else if (!is_active(*check))
+    else if (!jobs::condition_is_true(*check, "Active"))
       context.add(Severity::kHarm, "check-nobody-answers", objects,
                   "no process answers for the controller " + controller + " (the condition Active is not True)",
                   "start that controller, or remove the check from the ClusterQueues");

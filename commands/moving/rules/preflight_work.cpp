@@ -9,6 +9,7 @@
 #include "api/texts/unmet_requests.h"
 #include "commands/moving/rules/preflight.h"
 #include "jobs/job_kind.h"
+#include "jobs/queue_fields.h"
 #include "jobs/queued_job.h"
 #include "jobs/unmet_requests.h"
 #include "jobs/unread_annotations.h"
@@ -112,24 +113,17 @@ bool holds_quota(const json& workload) {
   return find_path(workload, {"status", "admission"}) != nullptr;
 }
 
-bool is_in_condition(const json& object, std::string_view type) {
-  for (const json& condition : array_at(object, {"status", "conditions"})) {
-    if (string_at(condition, {"type"}) == type) return string_at(condition, {"status"}) == "True";
-  }
-  return false;
-}
-
 // Of an elastic job the newer Workload keeps the name of the older one, "namespace/name", when that is finished.
 bool has_given_way(const PreflightContext& context, std::string_view older) {
   const size_t slash = older.find('/');
   if (slash == std::string_view::npos) return false;
   const json* workload =
       context.dump.find("kueue.x-k8s.io", "Workload", older.substr(0, slash), older.substr(slash + 1));
-  return workload != nullptr && is_in_condition(*workload, "Finished");
+  return workload != nullptr && jobs::condition_is_true(*workload, "Finished");
 }
 
 void find_workload(const PreflightContext& context, const json& workload) {
-  if (is_in_condition(workload, "Finished")) return;
+  if (jobs::condition_is_true(workload, "Finished")) return;
   const std::string name = object_name(workload);
   const auto owner = controller_of(workload);
   if (owner && !is_queued_kind(context, owner->api_version, std::string_view(owner->kind)))
