@@ -7,6 +7,7 @@
 
 #include "api/workload.h"
 #include "state/cluster_state.h"
+#include "test/support/versioned_objects.h"
 
 namespace workload_indexes_test {
 
@@ -14,25 +15,12 @@ using namespace muster;
 using namespace muster::explain;
 using namespace muster::state;
 using nlohmann::json;
-
-namespace {
-
-json meta(const char* name, int version, const char* uid = "u") {
-  return {{"namespace", "team-a"}, {"name", name}, {"uid", uid}, {"resourceVersion", std::to_string(version)}};
-}
-
-std::string names_of(const std::vector<const Workload*>& workloads) {
-  std::string names;
-  for (const Workload* each : workloads) names += (names.empty() ? "" : " ") + each->meta.name;
-  return names;
-}
-
-}  // namespace
+using namespace muster::test;
 
 TEST_CASE("workload indexes: a Workload is found by its uid and the victims of a preemptor while they hold quota") {
   ClusterState state;
   const auto put = [&](const char* name, int version, const char* uid, const char* evicted, const char* reserved) {
-    json object = {{"metadata", meta(name, version, uid)}, {"spec", {{"queueName", "q"}}}};
+    json object = {{"metadata", versioned_meta(name, version, uid)}, {"spec", {{"queueName", "q"}}}};
     const auto condition = [](const char* type, const char* status) {
       return json{{"type", type},
                   {"status", status},

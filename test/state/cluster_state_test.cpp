@@ -14,46 +14,16 @@
 #include "reconcilers/job/job_indexes.h"
 #include "reconcilers/jobset/jobset_indexes.h"
 #include "state/index/indexes.h"
+#include "test/support/versioned_objects.h"
 
 namespace cluster_state_test {
 
 using namespace muster;
 using namespace muster::state;
 using nlohmann::json;
+using namespace muster::test;
 
 namespace {
-
-json meta(const char* name, int version, const char* uid = "u") {
-  return {{"namespace", "team-a"}, {"name", name}, {"uid", uid}, {"resourceVersion", std::to_string(version)}};
-}
-
-TypedObject job(const char* name, int version, const char* jobset = nullptr, int parallelism = 1) {
-  json object = {{"metadata", meta(name, version)}, {"spec", {{"parallelism", parallelism}}}};
-  if (jobset != nullptr) {
-    object["metadata"]["ownerReferences"] = {{{"apiVersion", "jobset.x-k8s.io/v1alpha2"},
-                                              {"kind", "JobSet"},
-                                              {"name", jobset},
-                                              {"uid", "owner"},
-                                              {"controller", true}}};
-  }
-  return read_object(kJobs, object);
-}
-
-struct Placed {
-  const char* queue = "q";
-  const char* cluster_queue = nullptr;  // that it has quota of
-  const char* owner = nullptr;          // its uid
-};
-
-TypedObject workload(const char* name, int version, Placed placed = {}) {
-  json object = {{"metadata", meta(name, version)}, {"spec", {{"queueName", placed.queue}}}};
-  if (placed.cluster_queue != nullptr) object["status"]["admission"]["clusterQueue"] = placed.cluster_queue;
-  if (placed.owner != nullptr) {
-    object["metadata"]["ownerReferences"] = {
-        {{"apiVersion", "batch/v1"}, {"kind", "Job"}, {"name", "j"}, {"uid", placed.owner}, {"controller", true}}};
-  }
-  return read_object(kWorkloads, object);
-}
 
 int parallelism_of(const ClusterState& state, const char* name) {
   const Job* found = state.find<Job>("team-a", name);
@@ -68,11 +38,11 @@ ObjectKey key(const char* name) {
 
 TEST_CASE("cluster state: an older version never replaces a newer one") {
   ClusterState state;
-  REQUIRE(state.put_watched(job("a", 5, nullptr, 5)));
-  CHECK_FALSE(state.put(job("a", 4, nullptr, 4)));
-  CHECK_FALSE(state.put_watched(job("a", 5, nullptr, 4)));
+  REQUIRE(state.put_watched(versioned_job("a", 5, nullptr, 5)));
+  CHECK_FALSE(state.put(versioned_job("a", 4, nullptr, 4)));
+  CHECK_FALSE(state.put_watched(versioned_job("a", 5, nullptr, 4)));
   CHECK(parallelism_of(state, "a") == 5);
-  const auto change = state.put(job("a", 6, nullptr, 6));
+  const auto change = state.put(versioned_job("a", 6, nullptr, 6));
   REQUIRE(change);
   REQUIRE(change->before);
   CHECK(meta_of(*change->before).resource_version == 5);
@@ -81,28 +51,28 @@ TEST_CASE("cluster state: an older version never replaces a newer one") {
 
 TEST_CASE("cluster state: the late answer to a write does not bring back what the watch saw go") {
   ClusterState state;
-  state.put_watched(job("a", 5));
-  CHECK(state.remove_watched(job("a", 9)));
-  CHECK_FALSE(state.put(job("a", 7)));
+  state.put_watched(versioned_job("a", 5));
+  CHECK(state.remove_watched(versioned_job("a", 9)));
+  CHECK_FALSE(state.put(versioned_job("a", 7)));
   CHECK(state.find<Job>("team-a", "a") == nullptr);
   // Made again after the removal: the answer is ahead of the watch.
-  CHECK(state.put(job("a", 12)));
+  CHECK(state.put(versioned_job("a", 12)));
   CHECK(state.find<Job>("team-a", "a") != nullptr);
 }
 
 TEST_CASE("cluster state: the removal of a namesake does not take the object that an answer brought") {
   ClusterState state;
-  state.put_watched(job("a", 5));
-  REQUIRE(state.put(job("a", 12, nullptr, 3)));
-  CHECK_FALSE(state.remove_watched(job("a", 9)));
+  state.put_watched(versioned_job("a", 5));
+  REQUIRE(state.put(versioned_job("a", 12, nullptr, 3)));
+  CHECK_FALSE(state.remove_watched(versioned_job("a", 9)));
   CHECK(parallelism_of(state, "a") == 3);
 }
 
 TEST_CASE("cluster state: a list drops what it lacks but for what is younger") {
   ClusterState state;
-  state.put_watched(job("listed", 5));
-  state.put_watched(job("gone", 6));
-  state.put(job("younger", 11));
+  state.put_watched(versioned_job("listed", 5));
+  state.put_watched(versioned_job("gone", 6));
+  state.put(versioned_job("younger", 11));
   const auto dropped = state.drop_missing(kJobs, {key("listed")}, 10);
   REQUIRE(dropped.size() == 1);
   CHECK(meta_of(dropped[0]).name == "gone");
@@ -112,7 +82,7 @@ TEST_CASE("cluster state: a list drops what it lacks but for what is younger") {
 
 TEST_CASE("cluster state: what many are asked for comes in the order of their paths") {
   ClusterState state;
-  for (const char* name : {"c", "a", "b"}) state.put_watched(workload(name, *name));
+  for (const char* name : {"c", "a", "b"}) state.put_watched(versioned_workload(name, *name));
   json elsewhere = {{"metadata", {{"namespace", "a"}, {"name", "z"}, {"resourceVersion", "200"}}}};
   state.put_watched(read_object(kWorkloads, elsewhere));
   std::string paths;
@@ -131,7 +101,7 @@ TEST_CASE("cluster state: a name conflict is forgotten in time or when the objec
   CHECK(state.writes().has_name_conflict(key("a"), MonotonicTime{}));
   CHECK_FALSE(state.writes().has_name_conflict(key("a"), until));
   state.writes().note_name_conflict(key("b"), until);
-  state.put_watched(job("b", 1));
+  state.put_watched(versioned_job("b", 1));
   CHECK_FALSE(state.writes().has_name_conflict(key("b"), MonotonicTime{}));
 }
 

@@ -10,52 +10,16 @@
 #include "api/job.h"
 #include "api/workload.h"
 #include "state/cluster_state.h"
+#include "test/support/versioned_objects.h"
 
 namespace indexes_test {
 
 using namespace muster;
 using namespace muster::state;
 using nlohmann::json;
+using namespace muster::test;
 
 namespace {
-
-json meta(const char* name, int version, const char* uid = "u") {
-  return {{"namespace", "team-a"}, {"name", name}, {"uid", uid}, {"resourceVersion", std::to_string(version)}};
-}
-
-TypedObject job(const char* name, int version, const char* jobset = nullptr, int parallelism = 1) {
-  json object = {{"metadata", meta(name, version)}, {"spec", {{"parallelism", parallelism}}}};
-  if (jobset != nullptr) {
-    object["metadata"]["ownerReferences"] = {{{"apiVersion", "jobset.x-k8s.io/v1alpha2"},
-                                              {"kind", "JobSet"},
-                                              {"name", jobset},
-                                              {"uid", "owner"},
-                                              {"controller", true}}};
-  }
-  return read_object(kJobs, object);
-}
-
-struct Placed {
-  const char* queue = "q";
-  const char* cluster_queue = nullptr;  // that it has quota of
-  const char* owner = nullptr;          // its uid
-};
-
-TypedObject workload(const char* name, int version, Placed placed = {}) {
-  json object = {{"metadata", meta(name, version)}, {"spec", {{"queueName", placed.queue}}}};
-  if (placed.cluster_queue != nullptr) object["status"]["admission"]["clusterQueue"] = placed.cluster_queue;
-  if (placed.owner != nullptr) {
-    object["metadata"]["ownerReferences"] = {
-        {{"apiVersion", "batch/v1"}, {"kind", "Job"}, {"name", "j"}, {"uid", placed.owner}, {"controller", true}}};
-  }
-  return read_object(kWorkloads, object);
-}
-
-std::string names_of(const std::vector<const Workload*>& workloads) {
-  std::string names;
-  for (const Workload* each : workloads) names += (names.empty() ? "" : " ") + each->meta.name;
-  return names;
-}
 
 // Any kind by a label, and by each of its finalizers.
 std::optional<NamespacedName> color_of(const TypedObject& object) {
@@ -72,7 +36,7 @@ constexpr Index<Job> kJobsByFinalizer{.nth_key = nth_finalizer_of};
 
 TypedObject colored(const ResourceType& type, const char* name, int version, const char* color,
                     json finalizers = json::array()) {
-  json object = {{"metadata", meta(name, version)}};
+  json object = {{"metadata", versioned_meta(name, version)}};
   object["metadata"]["labels"] = {{"color", color}};
   object["metadata"]["finalizers"] = std::move(finalizers);
   return read_object(type, object);
@@ -130,51 +94,51 @@ TEST_CASE("indexes: after the state was created again they are the same") {
 
 TEST_CASE("indexes: Jobs are found by their JobSet as long as it controls them") {
   ClusterState state;
-  state.put_watched(job("js-w-0", 1, "js"));
-  state.put_watched(job("js-w-1", 2, "js"));
-  state.put_watched(job("other", 3));
+  state.put_watched(versioned_job("js-w-0", 1, "js"));
+  state.put_watched(versioned_job("js-w-1", 2, "js"));
+  state.put_watched(versioned_job("other", 3));
   REQUIRE(state.by(kJobsByJobSet, {"team-a", "js"}).size() == 2);
   CHECK(state.by(kJobsByJobSet, {"team-a", "js"})[1]->meta.name == "js-w-1");
-  state.put_watched(job("js-w-0", 4));  // orphaned
+  state.put_watched(versioned_job("js-w-0", 4));  // orphaned
   CHECK(state.by(kJobsByJobSet, {"team-a", "js"}).size() == 1);
-  state.remove_watched(job("js-w-1", 5));
+  state.remove_watched(versioned_job("js-w-1", 5));
   CHECK(state.by(kJobsByJobSet, {"team-a", "js"}).empty());
   CHECK(state.by(kJobsByJobSet, {"team-b", "js"}).empty());
 }
 
 TEST_CASE("indexes: Workloads are found by what their newest version says") {
   ClusterState state;
-  state.put_watched(workload("b", 1, {.owner = "u1"}));
-  state.put_watched(workload("a", 2));
+  state.put_watched(versioned_workload("b", 1, {.owner = "u1"}));
+  state.put_watched(versioned_workload("a", 2));
   CHECK(names_of(state.by(kWorkloadsByQueue, {"team-a", "q"})) == "a b");
   CHECK(names_of(state.by(kWorkloadsByOwner, {"", "u1"})) == "b");
   CHECK(names_of(state.by(kWorkloadsByClusterQueue, {"", "cq"})).empty());
 
-  state.put_watched(workload("b", 3, {.cluster_queue = "cq", .owner = "u1"}));
-  state.put_watched(workload("a", 4, {.queue = "other", .cluster_queue = "cq"}));
+  state.put_watched(versioned_workload("b", 3, {.cluster_queue = "cq", .owner = "u1"}));
+  state.put_watched(versioned_workload("a", 4, {.queue = "other", .cluster_queue = "cq"}));
   CHECK(names_of(state.by(kWorkloadsByQueue, {"team-a", "q"})) == "b");
   CHECK(names_of(state.by(kWorkloadsByQueue, {"team-a", "other"})) == "a");
   CHECK(names_of(state.by(kWorkloadsByClusterQueue, {"", "cq"})) == "a b");
   // What is found is the newest version, also where nothing has moved.
-  const auto change = state.put_watched(workload("b", 5, {.cluster_queue = "cq", .owner = "u1"}));
+  const auto change = state.put_watched(versioned_workload("b", 5, {.cluster_queue = "cq", .owner = "u1"}));
   REQUIRE(change);
   CHECK(state.by(kWorkloadsByClusterQueue, {"", "cq"}).at(1)->meta.resource_version == 5);
   CHECK(meta_of(*change->before).resource_version == 3);
 
-  state.put_watched(workload("b", 6, {.cluster_queue = "cq2"}));
+  state.put_watched(versioned_workload("b", 6, {.cluster_queue = "cq2"}));
   CHECK(names_of(state.by(kWorkloadsByOwner, {"", "u1"})).empty());
   CHECK(names_of(state.by(kWorkloadsByClusterQueue, {"", "cq"})) == "a");
   CHECK(names_of(state.by(kWorkloadsByClusterQueue, {"", "cq2"})) == "b");
-  state.remove_watched(workload("b", 7));
+  state.remove_watched(versioned_workload("b", 7));
   CHECK(names_of(state.by(kWorkloadsByClusterQueue, {"", "cq2"})).empty());
   CHECK(names_of(state.by(kWorkloadsByQueue, {"team-a", "q"})).empty());
 }
 
 TEST_CASE("indexes: the Workloads of a namespace are those of all its queues and of no other") {
   ClusterState state;
-  state.put_watched(workload("a", 1, {.queue = "second"}));
-  state.put_watched(workload("b", 2, {.queue = "first"}));
-  state.put_watched(workload("c", 3, {.queue = ""}));
+  state.put_watched(versioned_workload("a", 1, {.queue = "second"}));
+  state.put_watched(versioned_workload("b", 2, {.queue = "first"}));
+  state.put_watched(versioned_workload("c", 3, {.queue = ""}));
   for (const char* other : {"team", "team-a-too", "zoo"}) {
     json object = {{"metadata", {{"namespace", other}, {"name", "x"}, {"resourceVersion", "4"}}},
                    {"spec", {{"queueName", "first"}}}};

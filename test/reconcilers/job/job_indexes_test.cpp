@@ -9,6 +9,7 @@
 #include "kinds/described_job.h"
 #include "kinds/kind_description.h"
 #include "state/cluster_state.h"
+#include "test/support/versioned_objects.h"
 
 namespace job_indexes_test {
 
@@ -16,20 +17,13 @@ using namespace muster;
 using namespace muster::reconcilers;
 using namespace muster::state;
 using nlohmann::json;
-
-namespace {
-
-json meta(const char* name, int version, const char* uid = "u") {
-  return {{"namespace", "team-a"}, {"name", name}, {"uid", uid}, {"resourceVersion", std::to_string(version)}};
-}
-
-}  // namespace
+using namespace muster::test;
 
 TEST_CASE("job indexes: jobs of any kind are found by the Workload that they name") {
   ClusterState state;
   const auto naming = [](TypedObject (*make)(int, json)) {
     return [make](int version, const char* annotated, const char* labelled) {
-      json metadata = meta("job", version);
+      json metadata = versioned_meta("job", version);
       if (annotated != nullptr) metadata["annotations"] = {{"kueue.x-k8s.io/prebuilt-workload-name", annotated}};
       if (labelled != nullptr) metadata["labels"] = {{"kueue.x-k8s.io/prebuilt-workload-name", labelled}};
       return make(version, {{"metadata", metadata}});
@@ -63,7 +57,7 @@ TEST_CASE("job indexes: described jobs are found by their kind in a namespace") 
   }();
   ClusterState state;
   const auto job = [&](const char* ns, const char* name, int version) {
-    json metadata = meta(name, version);
+    json metadata = versioned_meta(name, version);
     metadata["namespace"] = ns;
     return read_object(pytorch, {{"metadata", metadata}});
   };

@@ -7,6 +7,7 @@
 
 #include "api/jobset.h"
 #include "state/cluster_state.h"
+#include "test/support/versioned_objects.h"
 
 namespace jobset_indexes_test {
 
@@ -14,15 +15,12 @@ using namespace muster;
 using namespace muster::reconcilers;
 using namespace muster::state;
 using nlohmann::json;
+using namespace muster::test;
 
 namespace {
 
-json meta(const char* name, int version, const char* uid = "u") {
-  return {{"namespace", "team-a"}, {"name", name}, {"uid", uid}, {"resourceVersion", std::to_string(version)}};
-}
-
 TypedObject jobset(const char* name, int version, const char* subdomain = "") {
-  json object = {{"metadata", meta(name, version)}, {"spec", {{"network", {{"subdomain", subdomain}}}}}};
+  json object = {{"metadata", versioned_meta(name, version)}, {"spec", {{"network", {{"subdomain", subdomain}}}}}};
   return read_object(kJobSets, object);
 }
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reconcilers/pod/pod_workload.h"
+#include "test/reconcilers/pod/group_member.h"
 #include "test/reconcilers/pod/pod_vectors.h"
 
 namespace empty_group_test {
@@ -11,29 +12,13 @@ namespace empty_group_test {
 using namespace muster;
 using namespace muster::test;
 
-namespace {
-
-json member() {
-  return {{"metadata",
-           {{"name", "a"},
-            {"uid", "a-uid"},
-            {"labels",
-             {{"kueue.x-k8s.io/managed", "true"},
-              {"kueue.x-k8s.io/queue-name", "q"},
-              {"kueue.x-k8s.io/pod-group-name", "group"}}},
-            {"annotations", {{"kueue.x-k8s.io/pod-group-total-count", "1"}}}}},
-          {"spec", pod_template_of({{"cpu", "1"}})["spec"]}};
-}
-
-}  // namespace
-
 TEST_CASE(
     "empty group: the quota of an evicted group returns with its last pod, and nobody gets it again for the group") {
   for (const bool evicted : {true, false}) {
     CAPTURE(evicted);
     JobCluster cluster = cluster_of_pods({{"config", json::object()}});
     cluster.reconcilers = {&reconcilers::pod_workload_reconciler};
-    json gated = member();
+    json gated = group_member();
     gated["spec"]["schedulingGates"] = {{{"name", "kueue.x-k8s.io/admission"}}};
     cluster.put(kQueuedPods, gated);
     cluster.settle_concerned();
@@ -54,7 +39,7 @@ TEST_CASE("a group's Workload has the submitter of its pods, where they have the
     CAPTURE(other);
     JobCluster cluster = cluster_of_pods({{"config", json::object()}});
     cluster.reconcilers = {&reconcilers::pod_workload_reconciler};
-    json first = member();
+    json first = group_member();
     first["metadata"]["annotations"]["kueue.x-k8s.io/pod-group-total-count"] = "2";
     first["spec"]["schedulingGates"] = {{{"name", "kueue.x-k8s.io/admission"}}};
     json second = first;

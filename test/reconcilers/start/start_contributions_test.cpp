@@ -12,6 +12,7 @@
 #include "reconcilers/pod/pod_workload_run.h"
 #include "state/index/indexes.h"
 #include "test/reconcilers/job/queued_train.h"
+#include "test/reconcilers/pod/group_member.h"
 #include "test/reconcilers/serving/serving_cluster.h"
 
 namespace start_contributions_test {
@@ -92,15 +93,7 @@ std::string end_of(const JobCluster& cluster, const std::string& workload) {
 JobCluster admitted_group(const json& more_labels) {
   JobCluster cluster = cluster_of_pods({{"config", json::object()}});
   cluster.reconcilers = {&reconcilers::pod_workload_reconciler};
-  json pod = {{"metadata",
-               {{"name", "a"},
-                {"uid", "a-uid"},
-                {"labels",
-                 {{"kueue.x-k8s.io/managed", "true"},
-                  {"kueue.x-k8s.io/queue-name", "q"},
-                  {"kueue.x-k8s.io/pod-group-name", "group"}}},
-                {"annotations", {{"kueue.x-k8s.io/pod-group-total-count", "1"}}}}},
-              {"spec", pod_template_of({{"cpu", "1"}})["spec"]}};
+  json pod = group_member();
   pod["spec"]["schedulingGates"] = {{{"name", "kueue.x-k8s.io/admission"}}};
   pod["metadata"]["labels"].update(more_labels);
   cluster.put(kQueuedPods, pod);
