@@ -84,7 +84,11 @@ func (h *hostileTenant) outlivesItsController(t *testing.T) {
 	owners := ownedBy(made)
 	owners[0].(map[string]any)["apiVersion"] = "jobset.x-k8s.io/v1alpha1"
 	must(t, unstructured.SetNestedSlice(orphan.Object, owners, "metadata", "ownerReferences"))
-	h.create(jobsOf, orphan)
+	// muster refuses a Job whose controller it has not seen yet.
+	harness.Eventually(t, 10*time.Second, "the Job of the JobSet", func() error {
+		_, err := h.of(jobsOf).Create(harness.Context(t), orphan, harness.ForReal)
+		return err
+	})
 	h.awaitPods(2)
 	h.delete("jobset", "elsewhere")
 	must(t, h.patch(jobsOf, "orphan", spec(fields{"suspend": true, "parallelism": 40})))
