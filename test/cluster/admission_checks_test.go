@@ -103,7 +103,7 @@ func missingOf(value string, template *corev1.PodTemplateSpec) (missing []string
 func updatesOfPods(t *testing.T, cluster *harness.Cluster, teams *harness.Teams) {
 	timeline := cluster.Timeline(t, teams.Namespace)
 	trainBehindTwoChecks(teams)
-	before := toJSON(t, getJob(t, cluster, teams.Namespace, "train").Spec.Template)
+	before := harness.ToJSON(t, getJob(t, cluster, teams.Namespace, "train").Spec.Template)
 	admit := func(first, second string) {
 		t.Helper()
 		teams.HoldsQuota("train", "a=Pending", "b=Pending")
@@ -119,11 +119,11 @@ func updatesOfPods(t *testing.T, cluster *harness.Cluster, teams *harness.Teams)
 		template := getJob(t, cluster, teams.Namespace, "train").Spec.Template
 		for _, value := range []string{first, second} {
 			if missing := missingOf(value, &template); len(missing) > 0 {
-				t.Errorf("%v of the check that said %s are missing in %s", missing, value, toJSON(t, template))
+				t.Errorf("%v of the check that said %s are missing in %s", missing, value, harness.ToJSON(t, template))
 			}
 		}
 		if template.Spec.NodeSelector[harness.NodeLabel] != "hollow" {
-			t.Errorf("the flavor's labels are missing in %s", toJSON(t, template))
+			t.Errorf("the flavor's labels are missing in %s", harness.ToJSON(t, template))
 		}
 	}
 	admit("one", "two")
@@ -132,7 +132,7 @@ func updatesOfPods(t *testing.T, cluster *harness.Cluster, teams *harness.Teams)
 	teams.Says("a", "train", "Retry", map[string]any{"requeueAfterSeconds": int64(8), "podSetUpdates": []any{}})
 	teams.Await("train", "has left", harness.HasCondition("Evicted", "True", "AdmissionCheck"), harness.Released,
 		teams.CheckIs("a", "Pending"), teams.CheckIs("b", "Pending"))
-	if after := toJSON(t, awaitStopped(t, cluster, teams.Namespace, "train").Spec.Template); after != before {
+	if after := harness.ToJSON(t, awaitStopped(t, cluster, teams.Namespace, "train").Spec.Template); after != before {
 		t.Errorf("its template was\n%s\nand is now\n%s", before, after)
 	}
 	again := teams.HoldsQuota("train", "a=Pending", "b=Pending")
@@ -146,7 +146,7 @@ func updatesOfPods(t *testing.T, cluster *harness.Cluster, teams *harness.Teams)
 	template := getJob(t, cluster, teams.Namespace, "train").Spec.Template
 	for _, value := range []string{"one", "two"} {
 		if missing := missingOf(value, &template); len(missing) != 4 {
-			t.Errorf("what the check wanted the first time is still in %s", toJSON(t, template))
+			t.Errorf("what the check wanted the first time is still in %s", harness.ToJSON(t, template))
 		}
 	}
 	timeline.Check(t)
@@ -172,7 +172,7 @@ func updatesOfOnePodSet(t *testing.T, cluster *harness.Cluster, teams *harness.T
 	teams.Says("c", "train", "Rejected")
 	teams.Await("train", "has left", harness.Released, harness.HasCondition("Evicted", "True", "DeactivatedDueToAdmissionCheck"))
 	stopped := cluster.WaitForJobSet(t, teams.Namespace, "train", time.Minute, "suspended", harness.FieldIs(true, "spec", "suspend"))
-	if before, after := toJSON(t, made.Object["spec"]), toJSON(t, stopped.Object["spec"]); before != after {
+	if before, after := harness.ToJSON(t, made.Object["spec"]), harness.ToJSON(t, stopped.Object["spec"]); before != after {
 		t.Errorf("it was\n%s\nand is now\n%s", before, after)
 	}
 }

@@ -12,7 +12,7 @@ func TestDryRunOfAGangJobSetShowsTheBarrier(t *testing.T) {
 	cluster := harness.Connect(t)
 	harness.StartMuster(t)
 	namespace := cluster.Namespace(t, nil)
-	manifest := toJSON(t, harness.GroupScheduling(harness.JobSet("gang", "workers", "helpers"), 300))
+	manifest := harness.ToJSON(t, harness.GroupScheduling(harness.JobSet("gang", "workers", "helpers"), 300))
 
 	shown := parse(t, cluster.Kubectl(t, manifest, "apply", "-n", namespace, "--dry-run=server", "-o", "yaml", "-f", "-"))
 	for index := range 2 {
@@ -60,11 +60,11 @@ func TestUpdatingAGangJobSetKeepsTheBarrier(t *testing.T) {
 	made, err := client.Create(ctx, harness.GroupScheduling(harness.JobSet("gang", "workers"), 300), harness.ForReal)
 	must(t, err)
 
-	before := toJSON(t, made.Object["spec"])
+	before := harness.ToJSON(t, made.Object["spec"])
 	made.SetLabels(map[string]string{"team": "blue"})
 	updated, err := client.Update(ctx, made, metav1.UpdateOptions{})
 	must(t, err)
-	if after := toJSON(t, updated.Object["spec"]); after != before {
+	if after := harness.ToJSON(t, updated.Object["spec"]); after != before {
 		t.Errorf("a new label changed the spec from\n%s\nto\n%s", before, after)
 	}
 	if updated.GetLabels()["team"] != "blue" {
@@ -81,7 +81,7 @@ func TestApplyingAGangJobSetAgainIsHarmless(t *testing.T) {
 			cluster := harness.Connect(t)
 			harness.StartMuster(t)
 			namespace := cluster.Namespace(t, nil)
-			manifest := toJSON(t, harness.GroupScheduling(harness.JobSet("gang", "workers"), 300))
+			manifest := harness.ToJSON(t, harness.GroupScheduling(harness.JobSet("gang", "workers"), 300))
 			apply := append([]string{"apply", "-n", namespace, "-f", "-"}, flags...)
 
 			cluster.Kubectl(t, manifest, apply...)
@@ -103,7 +103,7 @@ func TestGoingOverToServerSideApplyKeepsTheBarrier(t *testing.T) {
 	cluster := harness.Connect(t)
 	harness.StartMuster(t)
 	namespace := cluster.Namespace(t, nil)
-	manifest := toJSON(t, harness.GroupScheduling(harness.JobSet("gang", "workers"), 300))
+	manifest := harness.ToJSON(t, harness.GroupScheduling(harness.JobSet("gang", "workers"), 300))
 
 	cluster.Kubectl(t, manifest, "apply", "-n", namespace, "-f", "-")
 	for range 2 {
@@ -119,7 +119,7 @@ func TestJobWithATimeoutAnnotationGetsTheBarrier(t *testing.T) {
 	namespace := cluster.Namespace(t, nil)
 	job := harness.Job("gang", nil)
 	job.Annotations = map[string]string{harness.TimeoutAnnotation: "300"}
-	manifest := toJSON(t, job)
+	manifest := harness.ToJSON(t, job)
 
 	for range 2 { // the second apply is harmless
 		cluster.Kubectl(t, manifest, "apply", "-n", namespace, "-f", "-")

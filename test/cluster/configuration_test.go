@@ -14,8 +14,6 @@ import (
 	"muster.batch/test/cluster/harness"
 )
 
-const mergePatch = types.MergePatchType
-
 // becomes polls what a dry run of an unlabelled Job gives, until it is so.
 // muster follows LocalQueues and its configuration, and the API server follows
 // the webhook entries that muster writes: neither happens at once.
@@ -98,14 +96,14 @@ func TestQueuedJobCannotBeUnsuspendedByHand(t *testing.T) {
 	}
 
 	rejected(t, func(ctx context.Context) error {
-		_, err := jobs.Patch(ctx, "queued", mergePatch, []byte(`{"spec":{"suspend":false}}`), dryRunPatch)
+		_, err := jobs.Patch(ctx, "queued", types.MergePatchType, []byte(`{"spec":{"suspend":false}}`), dryRunPatch)
 		return err
 	}, "spec.suspend")
 	_, err := cluster.TryKubectl("", "patch", "job", "queued", "-n", namespace, "-p", `{"spec":{"suspend":false}}`)
 	if err == nil {
 		t.Error("kubectl patch could start it")
 	}
-	if _, err := jobs.Patch(ctx, "free", mergePatch, []byte(`{"spec":{"suspend":false}}`), metav1.PatchOptions{}); err != nil {
+	if _, err := jobs.Patch(ctx, "free", types.MergePatchType, []byte(`{"spec":{"suspend":false}}`), metav1.PatchOptions{}); err != nil {
 		t.Errorf("a Job without a queue could not be started: %v", err)
 	}
 }
@@ -118,7 +116,7 @@ func TestObservingSuspendGuardLetsTheUserStartAJob(t *testing.T) {
 	_, err := jobs.Create(ctx, harness.Job("queued", harness.Queue("some")), harness.ForReal)
 	must(t, err)
 
-	started, err := jobs.Patch(ctx, "queued", mergePatch, []byte(`{"spec":{"suspend":false}}`), metav1.PatchOptions{})
+	started, err := jobs.Patch(ctx, "queued", types.MergePatchType, []byte(`{"spec":{"suspend":false}}`), metav1.PatchOptions{})
 	must(t, err)
 	if suspended(started) {
 		t.Error("still suspended")

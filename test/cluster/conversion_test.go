@@ -25,8 +25,6 @@ const (
 	newVersion = "v1beta2"
 )
 
-var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
-
 // inVersion is a kind of the queue API as seen in one of its versions.
 func inVersion(cluster *harness.Cluster, version, resource, namespace string) dynamic.ResourceInterface {
 	all := cluster.Dynamic.Resource(schema.GroupVersionResource{Group: "kueue.x-k8s.io", Version: version, Resource: resource})
@@ -61,7 +59,7 @@ func workloadObject(name string) *unstructured.Unstructured {
 // converterOf is how the API server reaches the converter of a kind; an error if it
 // cannot trust it.
 func converterOf(cluster *harness.Cluster, definition string) (map[string]string, error) {
-	found, err := cluster.Dynamic.Resource(definitions).Get(context.Background(), definition, metav1.GetOptions{})
+	found, err := cluster.Dynamic.Resource(harness.Definitions).Get(context.Background(), definition, metav1.GetOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +104,7 @@ func conversions(t *testing.T, muster *harness.Muster) int {
 // changeConverter is what a person does to a definition by hand.
 func changeConverter(t *testing.T, cluster *harness.Cluster, definition, patch string) {
 	t.Helper()
-	_, err := cluster.Dynamic.Resource(definitions).Patch(harness.Context(t), definition, types.MergePatchType,
+	_, err := cluster.Dynamic.Resource(harness.Definitions).Patch(harness.Context(t), definition, types.MergePatchType,
 		[]byte(`{"spec":{"conversion":{"webhook":{"clientConfig":`+patch+`}}}}`), metav1.PatchOptions{})
 	must(t, err)
 }
@@ -115,7 +113,7 @@ func changeConverter(t *testing.T, cluster *harness.Cluster, definition, patch s
 func store(t *testing.T, cluster *harness.Cluster, resource, version string) {
 	t.Helper()
 	ctx, name := context.Background(), resource+".kueue.x-k8s.io"
-	found, err := cluster.Dynamic.Resource(definitions).Get(ctx, name, metav1.GetOptions{})
+	found, err := cluster.Dynamic.Resource(harness.Definitions).Get(ctx, name, metav1.GetOptions{})
 	must(t, err)
 	versions, _, err := unstructured.NestedSlice(found.Object, "spec", "versions")
 	must(t, err)
@@ -125,7 +123,7 @@ func store(t *testing.T, cluster *harness.Cluster, resource, version string) {
 		patch = append(patch, fmt.Sprintf(`{"op":"replace","path":"/spec/versions/%d/storage","value":%t}`, i, stored))
 		patch = append(patch, fmt.Sprintf(`{"op":"replace","path":"/spec/versions/%d/served","value":true}`, i))
 	}
-	_, err = cluster.Dynamic.Resource(definitions).Patch(ctx, name, types.JSONPatchType,
+	_, err = cluster.Dynamic.Resource(harness.Definitions).Patch(ctx, name, types.JSONPatchType,
 		[]byte("["+strings.Join(patch, ",")+"]"), metav1.PatchOptions{})
 	must(t, err)
 }
@@ -174,7 +172,7 @@ func TestAnObjectIsReadInBothVersionsWhicheverItWasWrittenIn(t *testing.T) {
 	read, err := inVersion(cluster, newVersion, "workloads", namespace).Get(ctx, "wl", metav1.GetOptions{})
 	must(t, err)
 	class, _, _ := unstructured.NestedStringMap(read.Object, "spec", "priorityClassRef")
-	if toJSON(t, class) != `{"group":"kueue.x-k8s.io","kind":"WorkloadPriorityClass","name":"high"}` {
+	if harness.ToJSON(t, class) != `{"group":"kueue.x-k8s.io","kind":"WorkloadPriorityClass","name":"high"}` {
 		t.Errorf("priorityClassRef is %v", class)
 	}
 	if seconds, _, _ := unstructured.NestedInt64(read.Object, "status", "accumulatedPastExecutionTimeSeconds"); seconds != 7 {
@@ -206,15 +204,15 @@ func TestAConverterThatWasChangedByHandComesBack(t *testing.T) {
 	harness.ApplyRights(t, cluster, config)
 	muster := startConverter(t, "--config", config, "--kubeconfig", asServiceAccount(t, cluster, "muster-system", "muster"))
 	const definition = "workloads.kueue.x-k8s.io"
-	want := toJSON(t, map[string]any{
+	want := harness.ToJSON(t, map[string]any{
 		"caBundle": base64.StdEncoding.EncodeToString(bundleOf(t, muster)), "url": muster.URL + "/convert",
 	})
 	for _, patch := range []string{`{"caBundle":null}`, `{"url":"https://127.0.0.1:1/convert"}`} {
 		changeConverter(t, cluster, definition, patch)
 		harness.Eventually(t, 20*time.Second, "the converter after "+patch, func() error {
 			got, err := converterOf(cluster, definition)
-			if err == nil && toJSON(t, got) != want {
-				err = fmt.Errorf("it is %s", toJSON(t, got))
+			if err == nil && harness.ToJSON(t, got) != want {
+				err = fmt.Errorf("it is %s", harness.ToJSON(t, got))
 			}
 			return err
 		})
@@ -262,7 +260,7 @@ func TestAListOfObjectsStoredInTheOldVersionIsConverted(t *testing.T) {
 	found := 0
 	for _, queue := range list.Items {
 		if target, _, _ := unstructured.NestedString(queue.Object, "spec", "clusterQueue"); target != "cq" || queue.GetAPIVersion() != "kueue.x-k8s.io/v1beta2" {
-			t.Errorf("%s came as %s", queue.GetName(), toJSON(t, queue.Object))
+			t.Errorf("%s came as %s", queue.GetName(), harness.ToJSON(t, queue.Object))
 		}
 		found++
 	}

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
 	"muster.batch/test/cluster/harness"
@@ -24,7 +25,7 @@ type deletion struct {
 }
 
 func (d deletion) patch(name, body string) error {
-	_, err := d.user.CoreV1().ConfigMaps(d.namespace).Patch(harness.Context(d), name, mergePatch, []byte(body), metav1.PatchOptions{})
+	_, err := d.user.CoreV1().ConfigMaps(d.namespace).Patch(harness.Context(d), name, types.MergePatchType, []byte(body), metav1.PatchOptions{})
 	return err
 }
 
@@ -114,7 +115,7 @@ func (d deletion) goesWithoutMuster(muster *harness.Muster, started string) {
 		must(d, d.patch(name, free))
 		d.cluster.AwaitGone(d, corev1.SchemeGroupVersion.WithResource("configmaps"), d.namespace, name)
 	}
-	_, err = jobs.Patch(ctx, job.Name, mergePatch, []byte(free), metav1.PatchOptions{})
+	_, err = jobs.Patch(ctx, job.Name, types.MergePatchType, []byte(free), metav1.PatchOptions{})
 	must(d, err)
 	d.cluster.AwaitGone(d, harness.Jobs, d.namespace, job.Name)
 }

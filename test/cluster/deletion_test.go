@@ -157,7 +157,7 @@ var deletedQueueObjects = []behaviour{
 func flavorGivenUp(t *testing.T, cluster *harness.Cluster, queues harness.Queues) {
 	cluster.Delete(t, harness.ResourceFlavors, "", queues.Real, metav1.DeletePropagationBackground)
 	cluster.Patch(t, harness.ClusterQueues, "", queues.ClusterQueue,
-		toJSON(t, map[string]any{"spec": harness.ClusterQueueOf("any", queues.Hollow).Object["spec"]}))
+		harness.ToJSON(t, map[string]any{"spec": harness.ClusterQueueOf("any", queues.Hollow).Object["spec"]}))
 	cluster.AwaitGone(t, harness.ResourceFlavors, "", queues.Real)
 }
 

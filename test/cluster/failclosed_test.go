@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
 	"muster.batch/test/cluster/harness"
@@ -40,7 +41,7 @@ func TestUnlabelledObjectsDoNotNeedMuster(t *testing.T) {
 	}
 
 	// An update of an unlabelled object, and the delete, neither.
-	_, err := cluster.Client.BatchV1().Jobs(namespace).Patch(ctx, "free-0", mergePatch,
+	_, err := cluster.Client.BatchV1().Jobs(namespace).Patch(ctx, "free-0", types.MergePatchType,
 		[]byte(`{"metadata":{"labels":{"team":"blue"}}}`), metav1.PatchOptions{})
 	must(t, err)
 	must(t, cluster.Client.BatchV1().Jobs(namespace).Delete(ctx, "free-0", metav1.DeleteOptions{}))
@@ -63,7 +64,7 @@ func TestLabelledObjectsAreRefusedWithoutMuster(t *testing.T) {
 		t.Error("a gang JobSet was created")
 	}
 	// Taking the label off is not a way around.
-	if _, err := cluster.Client.BatchV1().Jobs(namespace).Patch(ctx, existing.Name, mergePatch,
+	if _, err := cluster.Client.BatchV1().Jobs(namespace).Patch(ctx, existing.Name, types.MergePatchType,
 		[]byte(fmt.Sprintf(`{"metadata":{"labels":{%q:null}},"spec":{"suspend":false}}`, harness.QueueLabel)), metav1.PatchOptions{}); err == nil {
 		t.Error("a queued Job lost its label and was started")
 	}

@@ -252,7 +252,7 @@ func (s kindScene) isRestored(name string, created *unstructured.Unstructured) {
 	harness.Eventually(s, 30*time.Second, name+" is as it was", func() error {
 		found := s.await(name, "is there", true)
 		if spec := withoutEmpty(found.Object["spec"]); !reflect.DeepEqual(spec, wanted) {
-			return fmt.Errorf("%v is not %v", toJSON(s, spec), toJSON(s, wanted))
+			return fmt.Errorf("%v is not %v", harness.ToJSON(s, spec), harness.ToJSON(s, wanted))
 		}
 		return nil
 	})
@@ -292,7 +292,7 @@ func (s kindScene) neverPatchedWhileItRan() {
 	for _, version := range s.timeline.Versions(s) {
 		patches, _, _ := unstructured.NestedSlice(version.Object, "spec", "runtimePatches")
 		suspended, _, _ := unstructured.NestedBool(version.Object, s.kind.suspend...)
-		now := toJSON(s, patches)
+		now := harness.ToJSON(s, patches)
 		if before, known := last[version.GetUID()]; known && !suspended && before != now {
 			s.Errorf("the runtime patches of %s changed while it ran, from %s to %s", version.GetName(), before, now)
 		}

@@ -147,7 +147,7 @@ kubectl -n kueue-system rollout status deployment/kueue-controller-manager --tim
 		if strings.Contains("workloads localqueues clusterqueues cohorts", plural) {
 			conversion = `,"spec":{"conversion":{"webhook":{"clientConfig":{"caBundle":"` + bundle + `","service":{"name":"kueue-webhook-service","namespace":"kueue-system","path":"/convert"}}}}}`
 		}
-		_, err := cluster.Dynamic.Resource(definitions).Patch(ctx, plural+".kueue.x-k8s.io", types.MergePatchType,
+		_, err := cluster.Dynamic.Resource(harness.Definitions).Patch(ctx, plural+".kueue.x-k8s.io", types.MergePatchType,
 			[]byte(`{"metadata":{"labels":{"app.kubernetes.io/name":"kueue"}}`+conversion+`}`), metav1.PatchOptions{})
 		must(t, err)
 	}

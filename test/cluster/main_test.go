@@ -15,15 +15,13 @@ import (
 
 func TestMain(m *testing.M) { harness.Main(m) }
 
-func toJSON(t testing.TB, object any) string { return harness.ToJSON(t, object) }
-
 // essence of an object is what a user or a webhook decides about it; status,
 // bookkeeping and the note that `kubectl apply` leaves are not part of it.
 func essence(t testing.TB, object *unstructured.Unstructured) string {
 	t.Helper()
 	annotations := object.GetAnnotations()
 	delete(annotations, "kubectl.kubernetes.io/last-applied-configuration")
-	return toJSON(t, map[string]any{
+	return harness.ToJSON(t, map[string]any{
 		"spec":        object.Object["spec"],
 		"labels":      object.GetLabels(),
 		"annotations": annotations,

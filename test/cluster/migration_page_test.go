@@ -79,7 +79,7 @@ func picture(t *testing.T, cluster *harness.Cluster, running []string) string {
 	for _, workload := range list.Items {
 		admission, _, _ := unstructured.NestedMap(workload.Object, "status", "admission")
 		active, _, _ := unstructured.NestedBool(workload.Object, "spec", "active")
-		text += fmt.Sprintf("workload %s %s active=%t %s\n", workload.GetName(), workload.GetUID(), active, toJSON(t, admission))
+		text += fmt.Sprintf("workload %s %s active=%t %s\n", workload.GetName(), workload.GetUID(), active, harness.ToJSON(t, admission))
 	}
 	return text
 }
@@ -194,7 +194,7 @@ func readsOldVersion(t *testing.T, cluster *harness.Cluster) {
 
 func storedVersions(t *testing.T, cluster *harness.Cluster, plural string) string {
 	t.Helper()
-	found, err := cluster.Dynamic.Resource(definitions).Get(harness.Context(t), plural+".kueue.x-k8s.io", metav1.GetOptions{})
+	found, err := cluster.Dynamic.Resource(harness.Definitions).Get(harness.Context(t), plural+".kueue.x-k8s.io", metav1.GetOptions{})
 	must(t, err)
 	versions, _, _ := unstructured.NestedStringSlice(found.Object, "status", "storedVersions")
 	return strings.Join(versions, " ")

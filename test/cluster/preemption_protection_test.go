@@ -8,6 +8,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"muster.batch/test/cluster/harness"
 )
@@ -141,13 +142,13 @@ func TestProtectionIsAnAdministratorsWord(t *testing.T) {
 	const elsewhere = "acts only on a ClusterQueue or a WorkloadPriorityClass"
 	ctx := context.Background()
 	dynamic := cluster.Dynamic
-	_, err := dynamic.Resource(harness.LocalQueues).Namespace(teams.Namespace).Patch(ctx, "q", mergePatch, annotation(protectionKey, "1h"), metav1.PatchOptions{})
+	_, err := dynamic.Resource(harness.LocalQueues).Namespace(teams.Namespace).Patch(ctx, "q", types.MergePatchType, annotation(protectionKey, "1h"), metav1.PatchOptions{})
 	refused("a LocalQueue", err, elsewhere)
-	_, err = dynamic.Resource(harness.WorkloadPriorityClasses).Patch(ctx, teams.Name("gold"), mergePatch, annotation(protectionLimitKey, "1h"), metav1.PatchOptions{})
+	_, err = dynamic.Resource(harness.WorkloadPriorityClasses).Patch(ctx, teams.Name("gold"), types.MergePatchType, annotation(protectionLimitKey, "1h"), metav1.PatchOptions{})
 	refused("a limit of a class", err, "acts only on the ClusterQueue of the preemptor")
-	_, err = dynamic.Resource(harness.WorkloadPriorityClasses).Patch(ctx, teams.Name("gold"), mergePatch, annotation(reclaimProtectionKey, "soon"), metav1.PatchOptions{})
+	_, err = dynamic.Resource(harness.WorkloadPriorityClasses).Patch(ctx, teams.Name("gold"), types.MergePatchType, annotation(reclaimProtectionKey, "soon"), metav1.PatchOptions{})
 	refused("no duration", err, "must be a duration such as 90s")
-	_, err = dynamic.Resource(harness.ClusterQueues).Patch(ctx, teams.Name("q"), mergePatch, annotation(protectionKey, "169h"), metav1.PatchOptions{})
+	_, err = dynamic.Resource(harness.ClusterQueues).Patch(ctx, teams.Name("q"), types.MergePatchType, annotation(protectionKey, "169h"), metav1.PatchOptions{})
 	refused("more than a week", err, "must be at most a week")
 	job := harness.Job("mine", harness.Queue("q"))
 	job.Annotations = map[string]string{protectionKey: "24h"}
@@ -155,9 +156,9 @@ func TestProtectionIsAnAdministratorsWord(t *testing.T) {
 	refused("a Job", err, elsewhere)
 	teams.Job("q", "train", 1, "1")
 	workload := teams.Await("train", "is there")
-	_, err = dynamic.Resource(harness.Workloads).Namespace(teams.Namespace).Patch(ctx, workload.GetName(), mergePatch, annotation(protectionKey, "24h"), metav1.PatchOptions{})
+	_, err = dynamic.Resource(harness.Workloads).Namespace(teams.Namespace).Patch(ctx, workload.GetName(), types.MergePatchType, annotation(protectionKey, "24h"), metav1.PatchOptions{})
 	refused("a Workload", err, elsewhere)
 	// In the old version the same annotation means the same.
-	_, err = inVersion(cluster, oldVersion, "clusterqueues", "").Patch(ctx, teams.Name("q"), mergePatch, annotation(protectionKey, "-5s"), metav1.PatchOptions{})
+	_, err = inVersion(cluster, oldVersion, "clusterqueues", "").Patch(ctx, teams.Name("q"), types.MergePatchType, annotation(protectionKey, "-5s"), metav1.PatchOptions{})
 	refused("a negative time in v1beta1", err, "0s is no protection")
 }

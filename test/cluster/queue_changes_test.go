@@ -36,7 +36,7 @@ func partialAdmission(t *testing.T, cluster *harness.Cluster, queues harness.Que
 	job.Annotations = map[string]string{harness.MinParallelism: "1"}
 	cluster.CreateJob(t, queues.Namespace, job)
 	workload := cluster.WaitForWorkload(t, queues.Namespace, "train", "says how few will do", func(workload *unstructured.Unstructured) error {
-		if text := toJSON(t, workload.Object["spec"]); !strings.Contains(text, `"minCount":1`) {
+		if text := harness.ToJSON(t, workload.Object["spec"]); !strings.Contains(text, `"minCount":1`) {
 			return fmt.Errorf("its spec is %s", text)
 		}
 		return nil
@@ -60,7 +60,7 @@ func prebuilt(t *testing.T, cluster *harness.Cluster, namespace, name string, jo
 	// The API server's defaults are part of what has to agree.
 	like, err := cluster.Client.BatchV1().Jobs(namespace).Create(harness.Context(t), renamed(job), harness.DryRun)
 	must(t, err)
-	podSpec := parse(t, toJSON(t, map[string]any{"spec": like.Spec.Template.Spec})).Object["spec"]
+	podSpec := parse(t, harness.ToJSON(t, map[string]any{"spec": like.Spec.Template.Spec})).Object["spec"]
 	cluster.Create(t, harness.Workloads, namespace, &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": harness.Workloads.GroupVersion().String(), "kind": "Workload",
 		"metadata": map[string]any{"name": name},

@@ -171,7 +171,7 @@ func twoReplicatedJobs() *unstructured.Unstructured {
 
 func jobSetRunsThroughItsWorkload(t *testing.T, cluster *harness.Cluster, queues harness.Queues) {
 	timeline := cluster.Timeline(t, queues.Namespace)
-	manifest := toJSON(t, twoReplicatedJobs())
+	manifest := harness.ToJSON(t, twoReplicatedJobs())
 	cluster.Kubectl(t, manifest, "apply", "-n", queues.Namespace, "-f", "-")
 	workload := cluster.WaitForWorkload(t, queues.Namespace, "train", "is there")
 	if !strings.HasPrefix(workload.GetName(), "jobset-train-") {
@@ -209,14 +209,14 @@ func evictedJobStartsElsewhere(t *testing.T, cluster *harness.Cluster, queues ha
 	timeline := cluster.Timeline(t, queues.Namespace)
 	job := queuedJob("train", 2)
 	job.Spec.Template.Labels = map[string]string{"mine": "stays"}
-	before := toJSON(t, cluster.CreateJob(t, queues.Namespace, job).Spec.Template)
+	before := harness.ToJSON(t, cluster.CreateJob(t, queues.Namespace, job).Spec.Template)
 	workload := cluster.WaitForWorkload(t, queues.Namespace, "train", "is there")
 	cluster.Admit(t, workload, queues.ClusterQueue, queues.Real)
 	awaitActive(t, cluster, queues.Namespace, "train", 2, "real")
 
 	cluster.Evict(t, workload, "Preempted")
 	stopped := awaitStopped(t, cluster, queues.Namespace, "train")
-	if after := toJSON(t, stopped.Spec.Template); after != before {
+	if after := harness.ToJSON(t, stopped.Spec.Template); after != before {
 		t.Errorf("its template was\n%s\nand is now\n%s", before, after)
 	}
 	cluster.WaitForWorkload(t, queues.Namespace, "train", "has given its quota back and is queued again",
@@ -243,7 +243,7 @@ func evictedJobSetStartsElsewhere(t *testing.T, cluster *harness.Cluster, queues
 	cluster.WaitForWorkload(t, queues.Namespace, "train", "has given its quota back and is queued again",
 		harness.Released, harness.HasCondition("Requeued", "True", "Preempted"))
 	stopped := cluster.WaitForJobSet(t, queues.Namespace, "train", time.Minute, "suspended", harness.FieldIs(true, "spec", "suspend"))
-	if before, after := toJSON(t, made.Object["spec"]), toJSON(t, stopped.Object["spec"]); before != after {
+	if before, after := harness.ToJSON(t, made.Object["spec"]), harness.ToJSON(t, stopped.Object["spec"]); before != after {
 		t.Errorf("it was\n%s\nand is now\n%s", before, after)
 	}
 

@@ -10,6 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"muster.batch/test/cluster/harness"
 )
@@ -134,7 +135,7 @@ func TestTheGangConfigurationCannotChangeAfterCreation(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			rejected(t, func(ctx context.Context) error {
-				_, err := client.Patch(ctx, one.jobSet, mergePatch, []byte(one.patch), dryRunPatch)
+				_, err := client.Patch(ctx, one.jobSet, types.MergePatchType, []byte(one.patch), dryRunPatch)
 				return err
 			}, "spec", "groupSchedulingConfig")
 		})
@@ -149,7 +150,7 @@ func TestInOrderStartupCannotBeAddedToAGangLater(t *testing.T) {
 	must(t, err)
 
 	rejected(t, func(ctx context.Context) error {
-		_, err := client.Patch(ctx, "gang", mergePatch,
+		_, err := client.Patch(ctx, "gang", types.MergePatchType,
 			[]byte(`{"spec":{"startupPolicy":{"startupPolicyOrder":"InOrder"}}}`), dryRunPatch)
 		return err
 	}, "spec.startupPolicy")
@@ -180,7 +181,7 @@ func TestKubectlShowsTheReasonOfARejection(t *testing.T) {
 	cluster := harness.Connect(t)
 	harness.StartMuster(t)
 	namespace := cluster.Namespace(t, nil)
-	manifest := toJSON(t, harness.GroupScheduling(harness.JobSet("bad", "workers"), 300, "nobody"))
+	manifest := harness.ToJSON(t, harness.GroupScheduling(harness.JobSet("bad", "workers"), 300, "nobody"))
 
 	rejected(t, func(context.Context) error {
 		_, err := cluster.TryKubectl(manifest, "apply", "-n", namespace, "-f", "-")

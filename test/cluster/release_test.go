@@ -82,7 +82,7 @@ func stuck(t *testing.T, cluster *harness.Cluster, teams *harness.Teams, name st
 		}
 		return nil
 	})
-	for _, pod := range podsOfJob(t, cluster, teams.Namespace, name) {
+	for _, pod := range cluster.PodsOfJob(t, teams.Namespace, name) {
 		cluster.Kubectl(t, "", "patch", "pod", pod.Name, "-n", teams.Namespace, "--subresource=status", "--type=merge",
 			"-p", `{"status":{"phase":"Running"}}`)
 	}
@@ -135,17 +135,10 @@ func TestPodsOfADeletedJobKeepItsQuotaHoweverItIsDeleted(t *testing.T) {
 	}
 }
 
-func podsOfJob(t *testing.T, cluster *harness.Cluster, namespace, job string) []corev1.Pod {
-	t.Helper()
-	pods, err := cluster.Client.CoreV1().Pods(namespace).List(harness.Context(t), metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=" + job})
-	must(t, err)
-	return pods.Items
-}
-
 // activePods have not ended, and are not deleted.
 func activePods(t *testing.T, cluster *harness.Cluster, namespace, job string) (active int) {
 	t.Helper()
-	for _, pod := range podsOfJob(t, cluster, namespace, job) {
+	for _, pod := range cluster.PodsOfJob(t, namespace, job) {
 		if pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed {
 			active++
 		}

@@ -49,7 +49,7 @@ func applySample(t *testing.T, cluster *harness.Cluster, file string) {
 		generated = generated || document.GetName() == ""
 		list.Items = append(list.Items, *document)
 	}
-	manifest := toJSON(t, list.UnstructuredContent())
+	manifest := harness.ToJSON(t, list.UnstructuredContent())
 	kubectl := func(arguments ...string) string {
 		return cluster.Kubectl(t, manifest, append(arguments, "-n", namespace, "-f", "-")...)
 	}

@@ -64,7 +64,7 @@ func TestApplyingAQueuedJobAgainIsHarmless(t *testing.T) {
 	cluster := harness.Connect(t)
 	harness.StartMuster(t)
 	namespace := cluster.Namespace(t, nil)
-	manifest := toJSON(t, harness.Job("applied", harness.Queue("some")))
+	manifest := harness.ToJSON(t, harness.Job("applied", harness.Queue("some")))
 
 	cluster.Kubectl(t, manifest, "apply", "-n", namespace, "-f", "-")
 	first := kubectlGet(t, cluster, namespace, "job", "applied")
@@ -85,7 +85,7 @@ func TestServerSideApplyOfAQueuedJobAgainGivesNoDiff(t *testing.T) {
 	cluster := harness.Connect(t)
 	harness.StartMuster(t)
 	namespace := cluster.Namespace(t, nil)
-	manifest := toJSON(t, harness.Job("applied", harness.Queue("some")))
+	manifest := harness.ToJSON(t, harness.Job("applied", harness.Queue("some")))
 	apply := []string{"apply", "--server-side", "-n", namespace, "-f", "-"}
 
 	cluster.Kubectl(t, manifest, apply...)
@@ -110,7 +110,7 @@ func TestGoingOverToServerSideApplyKeepsAQueuedJobSuspended(t *testing.T) {
 	cluster := harness.Connect(t)
 	harness.StartMuster(t)
 	namespace := cluster.Namespace(t, nil)
-	manifest := toJSON(t, harness.Job("applied", harness.Queue("some")))
+	manifest := harness.ToJSON(t, harness.Job("applied", harness.Queue("some")))
 
 	cluster.Kubectl(t, manifest, "apply", "-n", namespace, "-f", "-")
 	for range 2 {

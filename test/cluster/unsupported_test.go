@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"muster.batch/test/cluster/harness"
 )
@@ -106,7 +107,7 @@ func TestElasticJobsRunAndQueueAgainWhenTheyGrow(t *testing.T) {
 		t.Errorf("its pod has the gates %v", gates)
 	}
 	jobs := cluster.Client.BatchV1().Jobs(teams.Namespace)
-	_, err := jobs.Patch(harness.Context(t), "train", mergePatch, []byte(`{"spec":{"parallelism":2}}`), metav1.PatchOptions{})
+	_, err := jobs.Patch(harness.Context(t), "train", types.MergePatchType, []byte(`{"spec":{"parallelism":2}}`), metav1.PatchOptions{})
 	if err == nil || !strings.Contains(err.Error(), "to requeue it") {
 		t.Errorf("it grows while it runs: %v", err)
 	}

@@ -145,7 +145,7 @@ func (w *inFlight) picture() string {
 	must(w.t, err)
 	for i := range workloads.Items {
 		admission, _, _ := unstructured.NestedMap(workloads.Items[i].Object, "status", "admission")
-		text += fmt.Sprintf("workload %s %s %s\n", workloads.Items[i].GetName(), workloads.Items[i].GetUID(), toJSON(w.t, admission))
+		text += fmt.Sprintf("workload %s %s %s\n", workloads.Items[i].GetName(), workloads.Items[i].GetUID(), harness.ToJSON(w.t, admission))
 	}
 	return text
 }

@@ -34,10 +34,10 @@ func editedPodSets(t *testing.T, cluster *harness.Cluster, queues harness.Queues
 	workload := cluster.WaitForWorkload(t, queues.Namespace, "train", "is there")
 	podSets, _, _ := unstructured.NestedSlice(workload.Object, "spec", "podSets")
 	podSets[0].(map[string]any)["count"] = int64(5)
-	cluster.Patch(t, harness.Workloads, queues.Namespace, workload.GetName(), toJSON(t, map[string]any{"spec": map[string]any{"podSets": podSets}}))
+	cluster.Patch(t, harness.Workloads, queues.Namespace, workload.GetName(), harness.ToJSON(t, map[string]any{"spec": map[string]any{"podSets": podSets}}))
 	cluster.WaitForWorkload(t, queues.Namespace, "train", "asks for two pods again", harness.FieldIs(workload.GetUID(), "metadata", "uid"),
 		func(workload *unstructured.Unstructured) error {
-			if text := toJSON(t, workload.Object["spec"]); !strings.Contains(text, `"count":2`) {
+			if text := harness.ToJSON(t, workload.Object["spec"]); !strings.Contains(text, `"count":2`) {
 				return fmt.Errorf("its spec is %s", text)
 			}
 			return nil
@@ -101,13 +101,13 @@ func isAnother(old *unstructured.Unstructured) func(*unstructured.Unstructured) 
 func deletedWhileRunning(how metav1.DeletionPropagation) func(*testing.T, *harness.Cluster, harness.Queues) {
 	return func(t *testing.T, cluster *harness.Cluster, queues harness.Queues) {
 		timeline := cluster.Timeline(t, queues.Namespace)
-		before := toJSON(t, cluster.CreateJob(t, queues.Namespace, queuedJob("train", 1)).Spec.Template)
+		before := harness.ToJSON(t, cluster.CreateJob(t, queues.Namespace, queuedJob("train", 1)).Spec.Template)
 		workload := cluster.WaitForWorkload(t, queues.Namespace, "train", "is there")
 		cluster.Admit(t, workload, queues.ClusterQueue, queues.Hollow)
 		awaitActive(t, cluster, queues.Namespace, "train", 1, "hollow")
 		cluster.Delete(t, harness.Workloads, queues.Namespace, workload.GetName(), how)
 		stopped := awaitStopped(t, cluster, queues.Namespace, "train")
-		if after := toJSON(t, stopped.Spec.Template); after != before {
+		if after := harness.ToJSON(t, stopped.Spec.Template); after != before {
 			t.Errorf("its template was\n%s\nand is now\n%s", before, after)
 		}
 		again := cluster.WaitForWorkload(t, queues.Namespace, "train", "is another one", isAnother(workload))
@@ -312,7 +312,7 @@ func TestNothingIsLostWhenMusterIsKilledAfterEachWrite(t *testing.T) {
 			kind.create(t, queues.Namespace)
 			spec, err := kind.spec(queues.Namespace)
 			must(t, err)
-			before := toJSON(t, spec)
+			before := harness.ToJSON(t, spec)
 			workload := life.await("is there")
 			cluster.Admit(t, workload, queues.ClusterQueue, queues.Hollow)
 			life.awaitPods(2)
@@ -323,7 +323,7 @@ func TestNothingIsLostWhenMusterIsKilledAfterEachWrite(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				if after := toJSON(t, spec); after != before {
+				if after := harness.ToJSON(t, spec); after != before {
 					return fmt.Errorf("it was\n%s\nand is\n%s", before, after)
 				}
 				return nil

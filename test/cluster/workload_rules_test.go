@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"muster.batch/test/cluster/harness"
 )
@@ -32,7 +33,7 @@ func TestStatusWritesAreReviewedWhereARuleHasASay(t *testing.T) {
 	write := func(job, status string) error {
 		workload := teams.Await(job, "is there")
 		_, err := cluster.Dynamic.Resource(harness.Workloads).Namespace(teams.Namespace).Patch(context.Background(),
-			workload.GetName(), mergePatch, fmt.Appendf(nil, `{"status":%s}`, status), dryRunPatch, "status")
+			workload.GetName(), types.MergePatchType, fmt.Appendf(nil, `{"status":%s}`, status), dryRunPatch, "status")
 		return err
 	}
 	// A list of conditions is replaced as a whole by a merge patch.

@@ -6,7 +6,11 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
+
+// Definitions are the CustomResourceDefinitions of the cluster.
+var Definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
 // InstallDefinition applies a CustomResourceDefinition from a file and waits until its kind is served. It is
 // deleted with the test: the next test can install another definition with the same name.
@@ -26,7 +30,7 @@ func (c *Cluster) InstallDefinition(t testing.TB, file, name string) {
 func (c *Cluster) WaitForDefinition(t testing.TB, name string) {
 	t.Helper()
 	Eventually(t, 30*time.Second, name+" is served", func() error {
-		live, err := c.Dynamic.Resource(definitions).Get(Context(t), name, metav1.GetOptions{})
+		live, err := c.Dynamic.Resource(Definitions).Get(Context(t), name, metav1.GetOptions{})
 		if err != nil {
 			return err
 		}

@@ -13,13 +13,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 )
 
 const jobSetDefinition = "jobsets." + JobSetGroup
-
-var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
 // ToJSON gives what kubectl reads from its stdin.
 func ToJSON(t testing.TB, object any) string {
@@ -140,12 +137,12 @@ func (f *ForeignJobSet) Runs(ctx context.Context) bool {
 // Reinstall restores the original definition, as an upgrade would.
 func (f *ForeignJobSet) Reinstall(t testing.TB) {
 	t.Helper()
-	live, err := f.cluster.Dynamic.Resource(definitions).Get(Context(t), jobSetDefinition, metav1.GetOptions{})
+	live, err := f.cluster.Dynamic.Resource(Definitions).Get(Context(t), jobSetDefinition, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	live.Object["spec"] = f.definition.DeepCopy().Object["spec"]
-	if _, err = f.cluster.Dynamic.Resource(definitions).Update(Context(t), live, metav1.UpdateOptions{}); err != nil {
+	if _, err = f.cluster.Dynamic.Resource(Definitions).Update(Context(t), live, metav1.UpdateOptions{}); err != nil {
 		t.Fatalf("reinstalling the definition: %v", err)
 	}
 }
@@ -159,7 +156,7 @@ func (f *ForeignJobSet) Apply(t testing.TB) {
 // Reserved is nil unless muster owns fields of the definition's spec.
 func (f *ForeignJobSet) Reserved(t testing.TB) error {
 	t.Helper()
-	live, err := f.cluster.Dynamic.Resource(definitions).Get(Context(t), jobSetDefinition, metav1.GetOptions{})
+	live, err := f.cluster.Dynamic.Resource(Definitions).Get(Context(t), jobSetDefinition, metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
@@ -176,7 +173,7 @@ func (f *ForeignJobSet) AddGroups(t testing.TB) {
 	t.Helper()
 	patch := []byte(`[{"op": "add", "path": "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/groupSchedulingConfig",
 		"value": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}]`)
-	if _, err := f.cluster.Dynamic.Resource(definitions).Patch(Context(t), jobSetDefinition, types.JSONPatchType, patch, metav1.PatchOptions{}); err != nil {
+	if _, err := f.cluster.Dynamic.Resource(Definitions).Patch(Context(t), jobSetDefinition, types.JSONPatchType, patch, metav1.PatchOptions{}); err != nil {
 		t.Fatalf("adding the field: %v", err)
 	}
 	Eventually(t, time.Minute, "the API server takes the field", func() error {
@@ -195,7 +192,7 @@ func (f *ForeignJobSet) AddGroups(t testing.TB) {
 // KnowsGroups is nil if the definition has the field groupSchedulingConfig.
 func (f *ForeignJobSet) KnowsGroups(t testing.TB) error {
 	t.Helper()
-	live, err := f.cluster.Dynamic.Resource(definitions).Get(Context(t), jobSetDefinition, metav1.GetOptions{})
+	live, err := f.cluster.Dynamic.Resource(Definitions).Get(Context(t), jobSetDefinition, metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
@@ -210,7 +207,7 @@ func (f *ForeignJobSet) KnowsGroups(t testing.TB) error {
 
 func (f *ForeignJobSet) apply(t testing.TB, options metav1.CreateOptions) {
 	t.Helper()
-	if _, err := f.cluster.Dynamic.Resource(definitions).Create(Context(t), f.definition, options); err != nil {
+	if _, err := f.cluster.Dynamic.Resource(Definitions).Create(Context(t), f.definition, options); err != nil {
 		t.Fatalf("installing the definition: %v", err)
 	}
 	f.cluster.WaitForDefinition(t, jobSetDefinition)
@@ -218,7 +215,7 @@ func (f *ForeignJobSet) apply(t testing.TB, options metav1.CreateOptions) {
 
 func (c *Cluster) foreignJobSetInstalled(t testing.TB) bool {
 	t.Helper()
-	live, err := c.Dynamic.Resource(definitions).Get(Context(t), jobSetDefinition, metav1.GetOptions{})
+	live, err := c.Dynamic.Resource(Definitions).Get(Context(t), jobSetDefinition, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		t.Fatal(err)
 	}
@@ -227,12 +224,12 @@ func (c *Cluster) foreignJobSetInstalled(t testing.TB) bool {
 
 func (c *Cluster) removeJobSetDefinition(t testing.TB) {
 	t.Helper()
-	err := c.Dynamic.Resource(definitions).Delete(context.Background(), jobSetDefinition, metav1.DeleteOptions{})
+	err := c.Dynamic.Resource(Definitions).Delete(context.Background(), jobSetDefinition, metav1.DeleteOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		t.Fatalf("removing the definition: %v", err)
 	}
 	Eventually(t, time.Minute, "the definition is gone", func() error {
-		_, err := c.Dynamic.Resource(definitions).Get(context.Background(), jobSetDefinition, metav1.GetOptions{})
+		_, err := c.Dynamic.Resource(Definitions).Get(context.Background(), jobSetDefinition, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return nil
 		}

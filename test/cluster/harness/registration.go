@@ -23,7 +23,7 @@ import (
 
 // applied are the resources of what apply is used for.
 var applied = map[string]schema.GroupVersionResource{
-	"CustomResourceDefinition":       definitions,
+	"CustomResourceDefinition":       Definitions,
 	"MutatingWebhookConfiguration":   {Group: "admissionregistration.k8s.io", Version: "v1", Resource: "mutatingwebhookconfigurations"},
 	"ValidatingWebhookConfiguration": {Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingwebhookconfigurations"},
 }
@@ -62,7 +62,7 @@ func (c *Cluster) applyCRDs(t testing.TB, binary, url string) {
 	c.apply(t, kept)
 	for _, definition := range kept {
 		Eventually(t, 30*time.Second, definition.GetName()+" is served", func() error {
-			found, err := c.Dynamic.Resource(definitions).Get(Context(t), definition.GetName(), metav1.GetOptions{})
+			found, err := c.Dynamic.Resource(Definitions).Get(Context(t), definition.GetName(), metav1.GetOptions{})
 			if err != nil {
 				return err
 			}
@@ -75,7 +75,7 @@ func (c *Cluster) applyCRDs(t testing.TB, binary, url string) {
 // free: then the definitions stay unchanged. Otherwise it is a free address.
 func (c *Cluster) webhookAddress(t testing.TB) string {
 	t.Helper()
-	found, err := c.Dynamic.Resource(definitions).Get(Context(t), "workloads."+KueueGroup, metav1.GetOptions{})
+	found, err := c.Dynamic.Resource(Definitions).Get(Context(t), "workloads."+KueueGroup, metav1.GetOptions{})
 	if err != nil {
 		return FreeAddress(t)
 	}
