@@ -21,7 +21,7 @@ import (
 func TestAdmissionChecksDecideOnWhoHasQuota(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.HollowNodes(t)
-	startQueueMuster(t)
+	harness.StartQueueMuster(t)
 	runDecisions(t, cluster, checkedQueues(cluster))
 }
 
@@ -59,7 +59,7 @@ func lastCheckAdmits(t *testing.T, cluster *harness.Cluster, teams *harness.Team
 	teams.Job("q", "next", 1, "1")
 	teams.Waits("next", "WaitingForQuota", "insufficient unused quota for cpu")
 	teams.HoldsQuota("train", "a=Ready", "b=Pending")
-	if !suspended(getJob(t, cluster, teams.Namespace, "train")) {
+	if !harness.Suspended(harness.GetJob(t, cluster, teams.Namespace, "train")) {
 		t.Error("it runs, and one of its checks is not ready")
 	}
 	teams.Says("b", "train", "Ready")
@@ -103,7 +103,7 @@ func missingOf(value string, template *corev1.PodTemplateSpec) (missing []string
 func updatesOfPods(t *testing.T, cluster *harness.Cluster, teams *harness.Teams) {
 	timeline := cluster.Timeline(t, teams.Namespace)
 	trainBehindTwoChecks(teams)
-	before := harness.ToJSON(t, getJob(t, cluster, teams.Namespace, "train").Spec.Template)
+	before := harness.ToJSON(t, harness.GetJob(t, cluster, teams.Namespace, "train").Spec.Template)
 	admit := func(first, second string) {
 		t.Helper()
 		teams.HoldsQuota("train", "a=Pending", "b=Pending")
@@ -111,12 +111,12 @@ func updatesOfPods(t *testing.T, cluster *harness.Cluster, teams *harness.Teams)
 		teams.Says("b", "train", "Ready", updatesFor("main", second))
 		teams.Admitted("train")
 		harness.Eventually(t, time.Minute, "train is started", func() error {
-			if job, err := cluster.Client.BatchV1().Jobs(teams.Namespace).Get(context.Background(), "train", metav1.GetOptions{}); err != nil || suspended(job) {
+			if job, err := cluster.Client.BatchV1().Jobs(teams.Namespace).Get(context.Background(), "train", metav1.GetOptions{}); err != nil || harness.Suspended(job) {
 				return fmt.Errorf("it is suspended: %v", err)
 			}
 			return nil
 		})
-		template := getJob(t, cluster, teams.Namespace, "train").Spec.Template
+		template := harness.GetJob(t, cluster, teams.Namespace, "train").Spec.Template
 		for _, value := range []string{first, second} {
 			if missing := missingOf(value, &template); len(missing) > 0 {
 				t.Errorf("%v of the check that said %s are missing in %s", missing, value, harness.ToJSON(t, template))
@@ -132,7 +132,7 @@ func updatesOfPods(t *testing.T, cluster *harness.Cluster, teams *harness.Teams)
 	teams.Says("a", "train", "Retry", map[string]any{"requeueAfterSeconds": int64(8), "podSetUpdates": []any{}})
 	teams.Await("train", "has left", harness.HasCondition("Evicted", "True", "AdmissionCheck"), harness.Released,
 		teams.CheckIs("a", "Pending"), teams.CheckIs("b", "Pending"))
-	if after := harness.ToJSON(t, awaitStopped(t, cluster, teams.Namespace, "train").Spec.Template); after != before {
+	if after := harness.ToJSON(t, harness.AwaitStopped(t, cluster, teams.Namespace, "train").Spec.Template); after != before {
 		t.Errorf("its template was\n%s\nand is now\n%s", before, after)
 	}
 	again := teams.HoldsQuota("train", "a=Pending", "b=Pending")
@@ -143,7 +143,7 @@ func updatesOfPods(t *testing.T, cluster *harness.Cluster, teams *harness.Teams)
 		}
 	}
 	admit("three", "four")
-	template := getJob(t, cluster, teams.Namespace, "train").Spec.Template
+	template := harness.GetJob(t, cluster, teams.Namespace, "train").Spec.Template
 	for _, value := range []string{"one", "two"} {
 		if missing := missingOf(value, &template); len(missing) != 4 {
 			t.Errorf("what the check wanted the first time is still in %s", harness.ToJSON(t, template))
@@ -158,7 +158,7 @@ func updatesOfOnePodSet(t *testing.T, cluster *harness.Cluster, teams *harness.T
 	teams.Queue(harness.LocalQueueName, teams.Cpus("f=2"), teams.Checks("c"))
 	template := harness.FlavoredPod()
 	template.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}
-	made := cluster.CreateJobSet(t, teams.Namespace, queuedJobSet("train",
+	made := cluster.CreateJobSet(t, teams.Namespace, harness.QueuedJobSet("train",
 		harness.ReplicatedJob{Name: "driver", Template: template}, harness.ReplicatedJob{Name: "workers", Template: template}))
 	teams.HoldsQuota("train", "c=Pending")
 	teams.Says("c", "train", "Ready", updatesFor("workers", "one"))
@@ -198,7 +198,7 @@ func retriedCheck(t *testing.T, teams *harness.Teams) {
 	}
 	requeueAt, _, _ := unstructured.NestedString(evicted.Object, "status", "requeueState", "requeueAt")
 	end, err := time.Parse(time.RFC3339, requeueAt)
-	must(t, err)
+	harness.Must(t, err)
 	if waits := end.Sub(transition(t, evicted, "Evicted")); waits < 2*time.Second || waits > 3*time.Second {
 		t.Errorf("it waits until %s, which is %s after its eviction", requeueAt, waits)
 	}
@@ -241,7 +241,7 @@ func rejectedCheck(t *testing.T, cluster *harness.Cluster, teams *harness.Teams)
 		if target := harness.ConditionOf(rejected, "DeactivationTarget"); len(target) > 0 {
 			t.Errorf("it is deactivated and shall be: %v", target)
 		}
-		awaitStopped(t, cluster, teams.Namespace, "train")
+		harness.AwaitStopped(t, cluster, teams.Namespace, "train")
 		teams.SetActive("train", true)
 		teams.Await("train", "may come again", harness.HasCondition("Requeued", "True", "Reactivated"))
 		teams.HoldsQuota("train", "c=Pending")

@@ -12,7 +12,7 @@ import (
 func TestAGateThatIsRemovedFromAJobIsGone(t *testing.T) {
 	const gates = "kueue.x-k8s.io/admission-gated-by"
 	cluster := harness.Connect(t)
-	startQueueMuster(t)
+	harness.StartQueueMuster(t)
 	teams := cluster.Teams(t)
 	teams.Flavor("f")
 	teams.Queue("a", teams.Cpus("f=1"))

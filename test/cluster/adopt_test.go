@@ -31,16 +31,16 @@ func adoptUntil(t *testing.T, cluster *harness.Cluster, step string) bool {
 	command := exec.Command(harness.MusterBinary(), "adopt", "--kubeconfig", cluster.Kubeconfig)
 	command.Stderr = os.Stderr
 	output, err := command.StdoutPipe()
-	must(t, err)
-	must(t, command.Start())
+	harness.Must(t, err)
+	harness.Must(t, command.Start())
 	for lines := bufio.NewScanner(output); lines.Scan(); {
 		if strings.HasPrefix(lines.Text(), step+":") {
-			must(t, command.Process.Kill())
+			harness.Must(t, command.Process.Kill())
 			_ = command.Wait()
 			return true
 		}
 	}
-	must(t, command.Wait())
+	harness.Must(t, command.Wait())
 	return false
 }
 
@@ -49,27 +49,27 @@ func adoptUntil(t *testing.T, cluster *harness.Cluster, step string) bool {
 func TestAdoptIsRefusedWithoutAnImageAndGoesOnWhenItIsKilled(t *testing.T) {
 	cluster := harness.OwnLab(t)
 	cluster.RealNode(t)
-	follow(t, cluster, "install.md", "With kubectl", "First queue and first Job")
+	harness.FollowPage(t, cluster, "install.md", "With kubectl", "First queue and first Job")
 	running := manyWorkloads(t, cluster, 10)
 	kueue := becomeKueue(t, cluster)
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Log(state(cluster))
+			t.Log(harness.ClusterState(cluster))
 		}
 	})
-	install := boxes(t, "migration.md")["2. Install muster beside Kueue"]
+	install := harness.PageCommands(t, "migration.md")["2. Install muster beside Kueue"]
 	if said, err := cluster.Shell(t, "export IMAGE=registry.invalid/muster\n"+install); err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}
 	harness.Eventually(t, time.Minute, "the image is not there", func() error {
-		for _, pod := range musterPods(t, cluster) {
+		for _, pod := range harness.MusterPods(t, cluster) {
 			for _, container := range pod.Status.ContainerStatuses {
 				if waiting := container.State.Waiting; waiting != nil && strings.Contains(waiting.Reason, "Image") {
 					return nil
 				}
 			}
 		}
-		return fmt.Errorf("%s", state(cluster))
+		return fmt.Errorf("%s", harness.ClusterState(cluster))
 	})
 	before, admitted := ofTheMove(t, cluster), picture(t, cluster, running)
 	said, err := cluster.Shell(t, "muster adopt")
@@ -85,7 +85,7 @@ func TestAdoptIsRefusedWithoutAnImageAndGoesOnWhenItIsKilled(t *testing.T) {
 	}
 	cluster.Kubectl(t, "", "-n", "muster-system", "delete", "deployment", "muster", "--cascade=foreground", "--timeout=1m")
 
-	follow(t, cluster, "migration.md", "2. Install muster beside Kueue")
+	harness.FollowPage(t, cluster, "migration.md", "2. Install muster beside Kueue")
 	ctx, cancel := context.WithCancel(harness.Context(t))
 	defer cancel()
 	var outcome harness.Outcome
@@ -94,7 +94,7 @@ func TestAdoptIsRefusedWithoutAnImageAndGoesOnWhenItIsKilled(t *testing.T) {
 		outcome = harness.OpenLoad(ctx, 10, -1, func(number int) error {
 			job := harness.Job(fmt.Sprintf("between-%d", number), harness.Queue("main"))
 			made, err := cluster.Client.BatchV1().Jobs("default").Create(context.WithoutCancel(ctx), job, harness.DryRun)
-			if err == nil && !suspended(made) {
+			if err == nil && !harness.Suspended(made) {
 				return fmt.Errorf("%s could have started", job.Name)
 			}
 			return nil // refused: no scheduler decides yet
@@ -105,7 +105,7 @@ func TestAdoptIsRefusedWithoutAnImageAndGoesOnWhenItIsKilled(t *testing.T) {
 			t.Errorf("the move had ended before %s", step)
 		}
 	}
-	follow(t, cluster, "migration.md", "3. Move", "4. Verify")
+	harness.FollowPage(t, cluster, "migration.md", "3. Move", "4. Verify")
 	cancel()
 	load.Wait()
 	if outcome.Failed > 0 || outcome.Total() < 20 {
@@ -118,5 +118,5 @@ func TestAdoptIsRefusedWithoutAnImageAndGoesOnWhenItIsKilled(t *testing.T) {
 		t.Errorf("both led at %d moments", overlaps)
 	}
 	_, err = cluster.Client.CoreV1().ConfigMaps("muster-system").Get(harness.Context(t), "muster-adoption", metav1.GetOptions{})
-	must(t, err)
+	harness.Must(t, err)
 }

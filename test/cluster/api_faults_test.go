@@ -21,7 +21,7 @@ func TestWrongAnswersStopNothing(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.HollowNodes(t)
 	wire := cluster.Wire(t)
-	startQueueMuster(t, "--kubeconfig", wire.Kubeconfig)
+	harness.StartQueueMuster(t, "--kubeconfig", wire.Kubeconfig)
 	teams := cluster.Teams(t)
 	teams.Flavor("f")
 	teams.Queue("a", teams.Cpus("f=6"))
@@ -32,7 +32,7 @@ func TestWrongAnswersStopNothing(t *testing.T) {
 	jobs := cluster.Client.BatchV1().Jobs(teams.Namespace)
 	t.Cleanup(func() { wire.AnswerWrongly(nil) }) // what follows the test needs muster
 	watcher, err := jobs.Watch(context.Background(), metav1.ListOptions{})
-	must(t, err)
+	harness.Must(t, err)
 	defer watcher.Stop()
 
 	for _, answer := range []harness.WrongAnswer{

@@ -14,7 +14,7 @@ import (
 // The API server warns of a pod template with two variables of one name, in its answer to muster's Job of a JobSet.
 func TestWarningsOfTheAPIServerAreLoggedAndCounted(t *testing.T) {
 	cluster := harness.Connect(t)
-	muster := startQueueMuster(t, "--no-metrics-authorization")
+	muster := harness.StartQueueMuster(t, "--no-metrics-authorization")
 	template := harness.HollowPod(-1, 0)
 	template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "TWICE", Value: "a"}, {Name: "TWICE", Value: "b"}}
 	cluster.CreateJobSet(t, cluster.Namespace(t, nil), harness.JobSetOf("train", harness.ReplicatedJob{Name: "w", Template: template}))
@@ -27,7 +27,7 @@ func TestWarningsOfTheAPIServerAreLoggedAndCounted(t *testing.T) {
 		return fmt.Errorf("no line of the log has it")
 	})
 	harness.Eventually(t, 10*time.Second, "the warning is counted", func() error {
-		_, text := metricsAnswer(t, muster, "")
+		_, text := harness.MetricsAnswer(t, muster, "")
 		for line := range strings.Lines(text) {
 			if count, found := strings.CutPrefix(strings.TrimSpace(line), "muster_api_warnings_total "); found && count != "0" {
 				return nil

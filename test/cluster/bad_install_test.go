@@ -32,33 +32,33 @@ func TestInstallPageThatGoesWrongIsRepaired(t *testing.T) {
 		t.Helper()
 		said, err := cluster.Shell(t, script)
 		if err != nil {
-			t.Fatalf("%s: %v\n%s\n%s", script, err, said, state(cluster))
+			t.Fatalf("%s: %v\n%s\n%s", script, err, said, harness.ClusterState(cluster))
 		}
 		return said
 	}
 	ends := func(name string, labels map[string]string) {
 		t.Helper()
-		job := realJob(name, 1, "true")
+		job := harness.RealJob(name, 1, "true")
 		job.Labels = labels
 		cluster.CreateJob(t, "default", job)
 		cluster.WaitForJob(t, "default", name, time.Minute, batchv1.JobComplete)
 	}
 
 	// An image that cannot be pulled: the webhooks are there, and no process answers them.
-	install := strings.TrimSpace(boxes(t, "install.md")["With Helm"])
+	install := strings.TrimSpace(harness.PageCommands(t, "install.md")["With Helm"])
 	fails("IMAGE=muster.invalid/muster\n"+strings.Replace(install, "--timeout 2m", "--timeout 15s", 1), "deadline")
-	look := strings.Split(strings.TrimSpace(boxes(t, "install.md")["If it is not ready"]), "\n")
+	look := strings.Split(strings.TrimSpace(harness.PageCommands(t, "install.md")["If it is not ready"]), "\n")
 	fails(look[0], "not ready: 0 of 2 replicas are ready")
 	fails(look[1], "no replica of muster is ready")
 	fails("muster status --wait --timeout 2s", "The cause, by muster doctor:\nBlocker  Pod muster-system/")
-	if all := askDoctor(t, cluster); len(all) != 1 || all[0].Rule != "muster-pod-waits" || len(all[0].Consequences) < 3 ||
+	if all := harness.AskDoctor(t, cluster); len(all) != 1 || all[0].Rule != "muster-pod-waits" || len(all[0].Consequences) < 3 ||
 		!strings.Contains(all[0].Problem, "cannot be pulled") || strings.Contains(all[0].Remedy, "restart") {
 		t.Errorf("an image that cannot be pulled is %+v", all)
 	}
 	// No node for the pods: the scheduler's text, and no log of a container that has not started.
 	works("kubectl cordon -l " + harness.NodeLabel + "=real && kubectl -n muster-system delete pods --all --wait=false")
 	harness.Eventually(t, time.Minute, "doctor has the scheduler's text", func() error {
-		all := askDoctor(t, cluster)
+		all := harness.AskDoctor(t, cluster)
 		if len(all) == 1 && strings.Contains(all[0].Problem, "nodes are available") && !strings.Contains(all[0].Remedy, "logs") {
 			return nil
 		}
@@ -72,15 +72,15 @@ func TestInstallPageThatGoesWrongIsRepaired(t *testing.T) {
 	if said := works("muster status --wait --timeout 1m"); !strings.Contains(said, "2 of 2 replicas are ready, the webhooks answer") {
 		t.Errorf("muster status says %s", said)
 	}
-	follow(t, cluster, "install.md", "First queue and first Job")
+	harness.FollowPage(t, cluster, "install.md", "First queue and first Job")
 
 	// The same in an upgrade: the pods that are there stay until the new ones are ready.
 	fails(helmUpgrade+"15s --set image.tag=missing", "deadline")
 	ends("beside-a-failed-upgrade", harness.Queue("main"))
-	works(boxes(t, "upgrade.md")["With Helm"][strings.Index(boxes(t, "upgrade.md")["With Helm"], "helm rollback"):])
+	works(harness.PageCommands(t, "upgrade.md")["With Helm"][strings.Index(harness.PageCommands(t, "upgrade.md")["With Helm"], "helm rollback"):])
 
 	// Some of the definitions are gone: what is there is kept, and nothing is decided until all are back.
-	running := realJob("running", 1, "sleep 600")
+	running := harness.RealJob("running", 1, "sleep 600")
 	running.Labels = harness.Queue("main")
 	cluster.CreateJob(t, "default", running)
 	before := cluster.WaitForPods(t, "default", "running", 1, time.Minute, "running", harness.Phase(corev1.PodRunning))[0].UID

@@ -20,39 +20,6 @@ const mostStatusWrites = 1.1
 // Workloads alone.
 const musterUser = "system:serviceaccount:muster-system:muster"
 
-// startAdmitter starts muster for a load, as a service account, at the client rate of
-// MUSTER_BENCH_QPS or without a limit, with the further flags of MUSTER_BENCH_FLAGS. One that
-// is idle serves the webhooks and watches, but another holds its lease, so that it decides and
-// writes nothing.
-func startAdmitter(t *testing.T, cluster *harness.Cluster, idle bool) *harness.Muster {
-	t.Helper()
-	rate := "{qps: -1, burst: 1}"
-	if qps, _ := strconv.Atoi(os.Getenv("MUSTER_BENCH_QPS")); qps > 0 {
-		rate = fmt.Sprintf("{qps: %d, burst: %d}", qps, 2*qps)
-	}
-	// In this version no Workload waits for ready pods unless it is asked for: the Workloads of a
-	// shape have none, and a Job costs two writes less.
-	config := strings.Replace(namesOfTheManifests, "v1beta2", "v1beta1", 1) + "clientConnection: " + rate + "\n"
-	if os.Getenv("MUSTER_BENCH_PODS_READY") == "true" {
-		config += "waitForPodsReady: {enable: true, blockAdmission: false, timeout: 5m}\n"
-	}
-	if idle {
-		cluster.EnsureMusterNamespace(t)
-		config += "leaderElection: {leaderElect: true, resourceName: " + neverFree(t, cluster) + "}\n"
-	}
-	path := writeFile(t, "config.yaml", config)
-	harness.ApplyRights(t, cluster, path)
-	flags := []string{"--jobset-controller", "native", "--config", path, "--kubeconfig", asServiceAccount(t, cluster, "muster-system", "muster")}
-	flags = append(flags, strings.Fields(os.Getenv("MUSTER_BENCH_FLAGS"))...)
-	if withoutWebhooks() {
-		return harness.LaunchMuster(t, flags...)
-	}
-	return harness.StartMuster(t, flags...)
-}
-
-// withoutWebhooks is how Kueue's own runner measures: with the scheduler and its reconcilers only.
-func withoutWebhooks() bool { return os.Getenv("MUSTER_BENCH_WEBHOOKS") == "false" }
-
 // admissionRun is a run of a shape and what it cost.
 type admissionRun struct {
 	harness.ShapeOutcome
@@ -82,31 +49,31 @@ func openLoop(t *testing.T) int {
 		return 0
 	}
 	rate, err := strconv.Atoi(text)
-	must(t, err)
+	harness.Must(t, err)
 	return rate
 }
 
 // runAdmission runs a shape with muster as its scheduler, or for the floor without any.
 func runAdmission(t *testing.T, cluster *harness.Cluster, shape harness.Shape, floor bool) admissionRun {
 	t.Helper()
-	muster := startAdmitter(t, cluster, floor)
+	muster := harness.StartAdmitter(t, cluster, floor)
 	queues := cluster.ShapeQueues(t, shape)
 	if !floor {
 		cluster.AwaitOpen(t, queues)
 	}
 	cluster.AwaitSteadyWatch(t, queues)
 	conflict, done := answeredWith("409"), answeredWith("20")
-	metricsBefore, musterBefore, engineBefore := metricsOf(t, cluster), muster.CPU(t), muster.EngineCPU(t)
+	metricsBefore, musterBefore, engineBefore := harness.APIServerMetrics(t, cluster), muster.CPU(t), muster.EngineCPU(t)
 	shapeRun := harness.ShapeRun{Shape: shape, Writers: 32, CreatesPerSecond: openLoop(t)}
 	if floor {
 		shapeRun.AdmitsAs = musterUser
 	}
-	if shapeRun.CreatesPerSecond > 0 && !withoutWebhooks() {
+	if shapeRun.CreatesPerSecond > 0 && !harness.WithoutWebhooks() {
 		shapeRun.CreatesAs = "load"
 	}
 	run := admissionRun{ShapeOutcome: shapeRun.Run(t, cluster, queues, time.Hour)}
 	run.muster, run.engine, run.peakMiB = muster.CPU(t)-musterBefore, muster.EngineCPU(t)-engineBefore, muster.PeakKiB(t)/1024
-	metricsAfter := metricsOf(t, cluster)
+	metricsAfter := harness.APIServerMetrics(t, cluster)
 	run.server = processorTime(t, metricsAfter) - processorTime(t, metricsBefore)
 	run.writes = less(writesIn(metricsAfter, done), writesIn(metricsBefore, done))
 	run.conflicts = less(writesIn(metricsAfter, conflict), writesIn(metricsBefore, conflict))
@@ -136,7 +103,7 @@ func decidedIn(t *testing.T, log string, began time.Time) (counts []int) {
 			continue
 		}
 		at, err := time.Parse(time.RFC3339, stamp)
-		must(t, err)
+		harness.Must(t, err)
 		second := int(at.Sub(began) / time.Second)
 		for len(counts) <= second {
 			counts = append(counts, 0)
@@ -191,10 +158,10 @@ func TestBenchAdmission(t *testing.T) {
 		t.Skip("a benchmark: set MUSTER_BENCH_SHAPE to baseline or large-scale")
 	}
 	shape, err := harness.ShapeOf(name)
-	must(t, err)
+	harness.Must(t, err)
 	if text := os.Getenv("MUSTER_BENCH_SCALE"); text != "" {
 		scale, err := strconv.ParseFloat(text, 64)
-		must(t, err)
+		harness.Must(t, err)
 		shape = shape.Scaled(scale)
 	}
 	cluster := harness.Connect(t)
@@ -215,7 +182,7 @@ func TestBenchAdmission(t *testing.T) {
 func TestSmallBaselineRunsToItsEnd(t *testing.T) {
 	cluster := harness.Connect(t)
 	shape, err := harness.ShapeOf("baseline")
-	must(t, err)
+	harness.Must(t, err)
 	shape.Cohorts, shape.Queues = 2, 3
 	shape = shape.Scaled(0.1)
 	run := runAdmission(t, cluster, shape, false)

@@ -21,22 +21,22 @@ import (
 func TestBenchConvert(t *testing.T) {
 	count := sizeOf(t, "MUSTER_BENCH_CONVERT")
 	cluster := harness.Connect(t)
-	muster := startConverter(t)
+	muster := harness.StartConverter(t)
 	namespace := cluster.Namespace(t, nil)
 	ctx := harness.Context(t)
 	create := func(version, name string, options metav1.CreateOptions) error {
-		if version == newVersion {
-			queue := queueObject(newVersion, "Workload", name, workloadObject(name).Object["spec"].(map[string]any))
-			_, err := inVersion(cluster, newVersion, "workloads", namespace).Create(ctx, queue, options)
+		if version == harness.NewVersion {
+			queue := harness.QueueObjectIn(harness.NewVersion, "Workload", name, harness.WorkloadObject(name).Object["spec"].(map[string]any))
+			_, err := harness.InVersion(cluster, harness.NewVersion, "workloads", namespace).Create(ctx, queue, options)
 			return err
 		}
-		_, err := inVersion(cluster, oldVersion, "workloads", namespace).Create(ctx, workloadObject(name), options)
+		_, err := harness.InVersion(cluster, harness.OldVersion, "workloads", namespace).Create(ctx, harness.WorkloadObject(name), options)
 		return err
 	}
-	storeIn(t, cluster, muster, "workloads", oldVersion, 2, create)
-	t.Cleanup(func() { removeAll(t, cluster, "workloads", namespace) })
+	harness.AwaitStoredVersion(t, cluster, muster, "workloads", harness.OldVersion, 2, create)
+	t.Cleanup(func() { harness.RemoveOldVersions(t, cluster, "workloads", namespace) })
 	outcome := harness.Load(ctx, 32, count, func(number int) error {
-		return create(oldVersion, fmt.Sprintf("wl-%d", number), harness.ForReal)
+		return create(harness.OldVersion, fmt.Sprintf("wl-%d", number), harness.ForReal)
 	})
 	if outcome.Failed > 0 {
 		t.Fatalf("creates failed: %s", outcome)
@@ -44,17 +44,17 @@ func TestBenchConvert(t *testing.T) {
 
 	// The caches of the API server are empty after the change of the definition: what was
 	// there before it, etcd alone knows.
-	before, err := inVersion(cluster, oldVersion, "workloads", namespace).List(ctx, metav1.ListOptions{Limit: 1})
-	must(t, err)
-	storeIn(t, cluster, muster, "workloads", newVersion, 0, create)
+	before, err := harness.InVersion(cluster, harness.OldVersion, "workloads", namespace).List(ctx, metav1.ListOptions{Limit: 1})
+	harness.Must(t, err)
+	harness.AwaitStoredVersion(t, cluster, muster, "workloads", harness.NewVersion, 0, create)
 	fromEtcd := metav1.ListOptions{ResourceVersion: before.GetResourceVersion(), ResourceVersionMatch: metav1.ResourceVersionMatchExact}
 	fromCache := metav1.ListOptions{ResourceVersion: "0"}
 
 	list := func(version string, options metav1.ListOptions) measured {
-		cpu, reviews, began := muster.CPU(t), conversions(t, muster), time.Now()
-		found, err := inVersion(cluster, version, "workloads", namespace).List(ctx, options)
-		must(t, err)
-		took := measured{wall: time.Since(began), cpu: muster.CPU(t) - cpu, reviews: conversions(t, muster) - reviews}
+		cpu, reviews, began := muster.CPU(t), harness.Conversions(t, muster), time.Now()
+		found, err := harness.InVersion(cluster, version, "workloads", namespace).List(ctx, options)
+		harness.Must(t, err)
+		took := measured{wall: time.Since(began), cpu: muster.CPU(t) - cpu, reviews: harness.Conversions(t, muster) - reviews}
 		if len(found.Items) < count {
 			t.Errorf("%d of %d Workloads", len(found.Items), count)
 		}
@@ -62,7 +62,7 @@ func TestBenchConvert(t *testing.T) {
 	}
 	// Until the caches are full, which takes the same conversions, they would be measured too.
 	harness.Eventually(t, 3*time.Minute, "a cache that needs no conversion", func() error {
-		first, second := list(newVersion, fromCache), list(newVersion, fromCache)
+		first, second := list(harness.NewVersion, fromCache), list(harness.NewVersion, fromCache)
 		if first.reviews+second.reviews > 0 {
 			return fmt.Errorf("%d conversions", first.reviews+second.reviews)
 		}
@@ -76,7 +76,7 @@ func TestBenchConvert(t *testing.T) {
 		options metav1.ListOptions
 	}{{"etcd", fromEtcd}, {"cache", fromCache}} {
 		var best [2]measured
-		for i, version := range []string{oldVersion, newVersion} {
+		for i, version := range []string{harness.OldVersion, harness.NewVersion} {
 			for range 3 {
 				if one := list(version, source.options); best[i].wall == 0 || one.wall < best[i].wall {
 					best[i] = one

@@ -26,7 +26,7 @@ func TestBenchCreates(t *testing.T) {
 	if text := os.Getenv("MUSTER_BENCH_JOBS"); text != "" {
 		var err error
 		jobs, err = strconv.Atoi(text)
-		must(t, err)
+		harness.Must(t, err)
 	}
 	cluster := harness.Connect(t)
 	createMany(t, cluster, jobs) // warm the server's caches and our connections

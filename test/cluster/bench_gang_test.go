@@ -12,7 +12,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 
 	"muster.batch/test/cluster/harness"
 )
@@ -32,7 +31,7 @@ func sizeOf(t *testing.T, variable string) int {
 
 // unlimited lets muster write as fast as the API server takes it.
 func unlimited(t *testing.T) []string {
-	return []string{"--jobset-controller", "native", "--waiter-image", harness.MusterImage, "--config", writeFile(t, "config.yaml",
+	return []string{"--jobset-controller", "native", "--waiter-image", harness.MusterImage, "--config", harness.WriteFile(t, "config.yaml",
 		"apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nclientConnection: {qps: -1, burst: 1}\n")}
 }
 
@@ -42,10 +41,10 @@ func firstLine(t *testing.T, cluster *harness.Cluster, pod *corev1.Pod, containe
 	log, err := cluster.Client.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{
 		Container: container, Timestamps: true,
 	}).DoRaw(harness.Context(t))
-	must(t, err)
+	harness.Must(t, err)
 	stamp, _, _ := strings.Cut(string(log), " ")
 	at, err := time.Parse(time.RFC3339Nano, stamp)
-	must(t, err)
+	harness.Must(t, err)
 	return at
 }
 
@@ -55,7 +54,7 @@ func TestBenchRelease(t *testing.T) {
 	rounds := sizeOf(t, "MUSTER_BENCH_RELEASE")
 	cluster := harness.Connect(t)
 	cluster.RealNode(t)
-	startGangMuster(t)
+	harness.StartGangMuster(t)
 	var took []time.Duration
 	for range rounds {
 		namespace := cluster.Namespace(t, nil)
@@ -68,8 +67,8 @@ func TestBenchRelease(t *testing.T) {
 			runs = later(runs, firstLine(t, cluster, &pods[i], "main"))
 		}
 		took = append(took, runs.Sub(waits))
-		must(t, cluster.Dynamic.Resource(harness.JobSets).Namespace(namespace).Delete(harness.Context(t), "gang", metav1.DeleteOptions{}))
-		awaitNothingLeft(t, cluster, namespace, "gang")
+		harness.Must(t, cluster.Dynamic.Resource(harness.JobSets).Namespace(namespace).Delete(harness.Context(t), "gang", metav1.DeleteOptions{}))
+		harness.AwaitNothingLeft(t, cluster, namespace, "gang")
 	}
 	slices.Sort(took)
 	fmt.Printf("| gangs of 10 pods | p50 | p99 | max |\n| %d | %.2f s | %.2f s | %.2f s |\n", rounds,
@@ -91,7 +90,7 @@ func TestBenchGang(t *testing.T) {
 	muster := harness.StartMuster(t, unlimited(t)...)
 	namespace := cluster.Namespace(t, nil)
 	seen := watchPods(t, cluster, namespace)
-	job := hollowJob("gang", int32(count))
+	job := harness.HollowJob("gang", int32(count))
 	job.Annotations = map[string]string{harness.TimeoutAnnotation: "3600"}
 
 	before := muster.CPU(t)
@@ -106,14 +105,6 @@ func TestBenchGang(t *testing.T) {
 	fmt.Printf("| last waiter started to last pod running | %.1f s |\n", time.Since(waited).Seconds())
 	fmt.Printf("| muster's CPU, all threads | %.2f s |\n| of it the engine's thread | %.2f s |\n| muster's memory | %d MiB |\n",
 		(muster.CPU(t) - before).Seconds(), muster.EngineCPU(t).Seconds(), muster.ResidentKiB(t)/1024)
-}
-
-// metricsOf the API server.
-func metricsOf(t *testing.T, cluster *harness.Cluster) string {
-	t.Helper()
-	text, err := cluster.Client.(*kubernetes.Clientset).RESTClient().Get().AbsPath("/metrics").DoRaw(harness.Context(t))
-	must(t, err)
-	return string(text)
 }
 
 // writesIn metrics of the API server, of those that were answered with such a code.

@@ -14,7 +14,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -24,21 +23,7 @@ import (
 	"muster.batch/test/cluster/harness"
 )
 
-// jobsWay is what stands between a Job and its pods.
-type jobsWay string
-
-const (
-	// plainJobs have no queue, and no muster is installed: the floor.
-	plainJobs jobsWay = "plain"
-	// webhooksOnly: muster answers reviews and decides nothing; the benchmark resumes each Job
-	// in muster's name, at once.
-	webhooksOnly jobsWay = "webhooks only"
-	// notAdmitted: the queue is stopped, so each Job gets a Workload that says why it waits, and nothing runs.
-	notAdmitted jobsWay = "muster, no admission"
-	allOfMuster jobsWay = "muster"
-)
-
-var jobsWays = []jobsWay{plainJobs, webhooksOnly, notAdmitted, allOfMuster}
+var jobsWays = []harness.JobsWay{harness.PlainJobs, harness.WebhooksOnly, harness.NotAdmitted, harness.AllOfMuster}
 
 // jobsRun is what a run of Jobs cost. Durations of stages are sorted.
 type jobsRun struct {
@@ -59,60 +44,47 @@ type jobLives struct {
 func (l *jobLives) sorted(stage map[string]time.Time) []time.Duration {
 	var took []time.Duration
 	for number, sent := range l.sent {
-		took = append(took, stage[benchJobName(number)].Sub(sent))
+		took = append(took, stage[harness.BenchJobName(number)].Sub(sent))
 	}
 	slices.Sort(took)
 	return took
 }
 
-func benchJobName(number int) string { return fmt.Sprint("bench-", number) }
-
-// benchJob runs one pod for a second, on a hollow node.
-func benchJob(number int, way jobsWay) *batchv1.Job {
-	job := hollowJob(benchJobName(number), 1)
-	if way != plainJobs {
-		job.Labels = harness.Queue(harness.LocalQueueName)
-	}
-	job.Spec.Template.Annotations = map[string]string{harness.HollowRunSeconds: "1"}
-	job.Spec.Template.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1m")}
-	return job
-}
-
 // runJobs creates the Jobs, 32 at a time, and waits until all is over.
-func runJobs(t *testing.T, cluster *harness.Cluster, way jobsWay, count int) (run jobsRun) {
+func runJobs(t *testing.T, cluster *harness.Cluster, way harness.JobsWay, count int) (run jobsRun) {
 	var muster *harness.Muster
 	var namespace string
 	// Whatever this run leaves must not burden the next one.
 	t.Cleanup(func() { awaitNamespaceGone(t, cluster, namespace) })
 	switch way {
-	case plainJobs:
+	case harness.PlainJobs:
 		namespace = cluster.Namespace(t, nil)
-	case webhooksOnly:
-		muster = startAdmitter(t, cluster, true)
+	case harness.WebhooksOnly:
+		muster = harness.StartAdmitter(t, cluster, true)
 		namespace = cluster.Namespace(t, nil)
-	case notAdmitted, allOfMuster:
+	case harness.NotAdmitted, harness.AllOfMuster:
 		if os.Getenv("MUSTER_BENCH_LEAN") == "true" {
-			makeWorkloadsLean(t, cluster)
+			harness.MakeWorkloadsLean(t, cluster)
 		}
-		muster = startAdmitter(t, cluster, false)
-		if way == notAdmitted {
+		muster = harness.StartAdmitter(t, cluster, false)
+		if way == harness.NotAdmitted {
 			namespace = cluster.Queues(t).Namespace
 		} else {
-			namespace = openQueue(t, cluster).Namespace
+			namespace = harness.OpenQueue(t, cluster).Namespace
 		}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute)
 	defer cancel()
 	lives := jobLives{make([]time.Time, count), map[string]time.Time{}, map[string]time.Time{}, map[string]time.Time{}}
 	resume := func(*batchv1.Job) {}
-	if way == webhooksOnly {
+	if way == harness.WebhooksOnly {
 		resume = resumer(ctx, t, cluster, namespace)
 	}
 	over := make(chan error, 1)
 	stopProfile := profileServer(ctx, t, cluster)
-	before, cpu := metricsOf(t, cluster), cpuOrNothing(t, muster)
+	before, cpu := harness.APIServerMetrics(t, cluster), cpuOrNothing(t, muster)
 	go func() {
-		if way == notAdmitted {
+		if way == harness.NotAdmitted {
 			over <- followWaiting(ctx, cluster, namespace, count)
 		} else {
 			over <- followJobs(ctx, cluster, namespace, &lives, count, resume)
@@ -121,26 +93,26 @@ func runJobs(t *testing.T, cluster *harness.Cluster, way jobsWay, count int) (ru
 	began := time.Now()
 	outcome := harness.Load(ctx, 32, count, func(number int) error {
 		lives.sent[number] = time.Now()
-		_, err := cluster.Client.BatchV1().Jobs(namespace).Create(ctx, benchJob(number, way), harness.ForReal)
+		_, err := cluster.Client.BatchV1().Jobs(namespace).Create(ctx, harness.BenchJob(number, way), harness.ForReal)
 		return err
 	})
 	if outcome.Failed > 0 {
 		t.Fatal(outcome)
 	}
 	run.created = time.Since(began)
-	must(t, <-over)
+	harness.Must(t, <-over)
 	run.completed = time.Since(began)
-	if way == allOfMuster {
+	if way == harness.AllOfMuster {
 		awaitFinished(t, cluster, namespace)
 	}
 	run.wall = time.Since(began)
-	after := metricsOf(t, cluster)
+	after := harness.APIServerMetrics(t, cluster)
 	stopProfile()
 	run.server, run.muster = processorTime(t, after)-processorTime(t, before), cpuOrNothing(t, muster)-cpu
 	if muster != nil {
 		run.peakMiB = muster.PeakKiB(t) / 1024
 	}
-	if way != notAdmitted {
+	if way != harness.NotAdmitted {
 		run.started, run.running = lives.sorted(lives.started), lives.sorted(lives.running)
 	}
 	run.writes = less(writesIn(after, answeredWith("20")), writesIn(before, answeredWith("20")))
@@ -187,10 +159,10 @@ func reviewsIn(text string) (sum int) {
 func resumer(ctx context.Context, t *testing.T, cluster *harness.Cluster, namespace string) func(*batchv1.Job) {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", cluster.Kubeconfig)
-	must(t, err)
+	harness.Must(t, err)
 	config.QPS, config.Impersonate.UserName = -1, musterUser
 	client, err := kubernetes.NewForConfig(config)
-	must(t, err)
+	harness.Must(t, err)
 	var once sync.Map
 	free := make(chan struct{}, 32)
 	return func(job *batchv1.Job) {
@@ -271,11 +243,11 @@ func followJobsOnce(ctx context.Context, cluster *harness.Cluster, namespace str
 		if !ok {
 			return fmt.Errorf("the watch broke: %v", event.Object)
 		}
-		if suspended(job) {
+		if harness.Suspended(job) {
 			resume(job)
 		}
 		ran := job.Status.Succeeded > 0
-		note(lives.started, job.Name, !suspended(job))
+		note(lives.started, job.Name, !harness.Suspended(job))
 		note(lives.running, job.Name, ran || job.Status.Ready != nil && *job.Status.Ready > 0)
 		note(lives.complete, job.Name, slices.ContainsFunc(job.Status.Conditions, func(condition batchv1.JobCondition) bool {
 			return condition.Type == batchv1.JobComplete && condition.Status == corev1.ConditionTrue
@@ -307,22 +279,6 @@ func followWaiting(ctx context.Context, cluster *harness.Cluster, namespace stri
 		time.Sleep(2 * time.Second)
 	}
 	return fmt.Errorf("%d of %d Workloads say why they wait: %w", waiting, count, ctx.Err())
-}
-
-// openQueue makes a LocalQueue for hollow nodes whose quota is enough for all.
-func openQueue(t *testing.T, cluster *harness.Cluster) harness.Queues {
-	t.Helper()
-	queues := cluster.Queues(t)
-	cluster.Patch(t, harness.ClusterQueues, "", queues.ClusterQueue, `{"spec":{"stopPolicy":"None"}}`)
-	harness.Eventually(t, time.Minute, "the queue is open", func() error {
-		queue, err := cluster.Dynamic.Resource(harness.LocalQueues).Namespace(queues.Namespace).Get(
-			harness.Context(t), harness.LocalQueueName, metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		return harness.HasCondition("Active", "True", "")(queue)
-	})
-	return queues
 }
 
 func awaitFinished(t *testing.T, cluster *harness.Cluster, namespace string) {

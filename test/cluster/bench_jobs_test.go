@@ -21,7 +21,7 @@ func jobRounds(t *testing.T) int {
 		return 3
 	}
 	rounds, err := strconv.Atoi(text)
-	must(t, err)
+	harness.Must(t, err)
 	return rounds
 }
 
@@ -39,8 +39,8 @@ func TestBenchJobsEndToEnd(t *testing.T) {
 	count := sizeOf(t, "MUSTER_BENCH_JOBS")
 	cluster := harness.Connect(t)
 	cluster.HollowNodes(t)
-	runs := map[jobsWay][]jobsRun{}
-	t.Run("warm-up", func(t *testing.T) { runJobs(t, cluster, plainJobs, count/10) })
+	runs := map[harness.JobsWay][]jobsRun{}
+	t.Run("warm-up", func(t *testing.T) { runJobs(t, cluster, harness.PlainJobs, count/10) })
 	for round := range jobRounds(t) {
 		for _, way := range jobsWays {
 			t.Run(fmt.Sprintf("%s %d", way, round+1), func(t *testing.T) {
@@ -55,8 +55,8 @@ func TestBenchJobsEndToEnd(t *testing.T) {
 	printJobWrites(count, runs)
 }
 
-func printJobs(count int, runs map[jobsWay][]jobsRun) {
-	fmt.Printf("\n| %d Jobs of one pod, end to end; medians of %d |", count, len(runs[plainJobs]))
+func printJobs(count int, runs map[harness.JobsWay][]jobsRun) {
+	fmt.Printf("\n| %d Jobs of one pod, end to end; medians of %d |", count, len(runs[harness.PlainJobs]))
 	for _, way := range jobsWays {
 		fmt.Printf(" %s |", way)
 	}
@@ -71,8 +71,8 @@ func printJobs(count int, runs map[jobsWay][]jobsRun) {
 			}
 		}
 		ratio := ""
-		if floor := median(runs[plainJobs], of); floor > 0 {
-			ratio = fmt.Sprintf("%.2f", median(runs[allOfMuster], of)/floor)
+		if floor := median(runs[harness.PlainJobs], of); floor > 0 {
+			ratio = fmt.Sprintf("%.2f", median(runs[harness.AllOfMuster], of)/floor)
 		}
 		fmt.Printf(" %s | %s | %s |\n", ratio, kueue, bound)
 	}
@@ -99,7 +99,7 @@ func printJobs(count int, runs map[jobsWay][]jobsRun) {
 }
 
 // printJobWrites is what all clients have written; the cluster's own few writes are left out.
-func printJobWrites(count int, runs map[jobsWay][]jobsRun) {
+func printJobWrites(count int, runs map[harness.JobsWay][]jobsRun) {
 	names := map[string]bool{}
 	for _, way := range jobsWays {
 		for name, writes := range runs[way][0].writes {

@@ -22,8 +22,8 @@ func TestBenchJobSets(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.HollowNodes(t)
 	var floor, run jobSetsRun
-	t.Run("plain", func(t *testing.T) { floor = runJobSets(t, cluster, plainJobs, count) })
-	t.Run("muster", func(t *testing.T) { run = runJobSets(t, cluster, allOfMuster, count) })
+	t.Run("plain", func(t *testing.T) { floor = runJobSets(t, cluster, harness.PlainJobs, count) })
+	t.Run("muster", func(t *testing.T) { run = runJobSets(t, cluster, harness.AllOfMuster, count) })
 	if t.Failed() {
 		return
 	}
@@ -51,23 +51,23 @@ type jobSetsRun struct {
 	writes           map[string]int // of all clients, by verb and resource
 }
 
-func runJobSets(t *testing.T, cluster *harness.Cluster, way jobsWay, count int) (run jobSetsRun) {
+func runJobSets(t *testing.T, cluster *harness.Cluster, way harness.JobsWay, count int) (run jobSetsRun) {
 	var muster *harness.Muster
 	var namespace string
 	// Whatever this run leaves must not burden the next one.
 	t.Cleanup(func() { awaitNamespaceGone(t, cluster, namespace) })
-	if way == allOfMuster {
+	if way == harness.AllOfMuster {
 		muster = harness.StartMuster(t, unlimited(t)...)
 	}
 	namespace = cluster.Namespace(t, nil)
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
 	defer cancel()
 	create := createJobsOfASet
-	if way == allOfMuster {
+	if way == harness.AllOfMuster {
 		create = createJobSet
 	}
 	seen := watchPods(t, cluster, namespace)
-	before, cpu := metricsOf(t, cluster), cpuOrNothing(t, muster)
+	before, cpu := harness.APIServerMetrics(t, cluster), cpuOrNothing(t, muster)
 	began := time.Now()
 	outcome := harness.Load(ctx, 32, count, func(number int) error { return create(ctx, cluster, namespace, number) })
 	if outcome.Failed > 0 {
@@ -78,11 +78,11 @@ func runJobSets(t *testing.T, cluster *harness.Cluster, way jobsWay, count int) 
 	run.running = time.Since(began)
 	// What follows the last pod belongs to both: the Job controller writes its counts a second later.
 	awaitReadyPods(t, cluster, namespace)
-	if way == allOfMuster {
+	if way == harness.AllOfMuster {
 		awaitReadyJobs(t, cluster, namespace)
 		run.residentMiB = muster.ResidentKiB(t) / 1024
 	}
-	after := metricsOf(t, cluster)
+	after := harness.APIServerMetrics(t, cluster)
 	run.server, run.muster = processorTime(t, after)-processorTime(t, before), cpuOrNothing(t, muster)-cpu
 	run.writes = less(writesIn(after, answeredWith("20")), writesIn(before, answeredWith("20")))
 	return run
@@ -124,7 +124,7 @@ func awaitReadyPods(t *testing.T, cluster *harness.Cluster, namespace string) {
 }
 
 func createJobSet(ctx context.Context, cluster *harness.Cluster, namespace string, number int) error {
-	jobSet := harness.JobSetOf(benchJobName(number),
+	jobSet := harness.JobSetOf(harness.BenchJobName(number),
 		harness.ReplicatedJob{Name: "a", Pods: 5, Template: harness.HollowPod(-1, 0)},
 		harness.ReplicatedJob{Name: "b", Pods: 5, Template: harness.HollowPod(-1, 0)})
 	_, err := cluster.Dynamic.Resource(harness.JobSets).Namespace(namespace).Create(ctx, jobSet, harness.ForReal)
@@ -133,7 +133,7 @@ func createJobSet(ctx context.Context, cluster *harness.Cluster, namespace strin
 
 // createJobsOfASet creates what a JobSet of the benchmark consists of: two Jobs and a headless Service.
 func createJobsOfASet(ctx context.Context, cluster *harness.Cluster, namespace string, number int) error {
-	name := benchJobName(number)
+	name := harness.BenchJobName(number)
 	service := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec:       corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone, PublishNotReadyAddresses: true, Selector: map[string]string{"set": name}},
@@ -142,7 +142,7 @@ func createJobsOfASet(ctx context.Context, cluster *harness.Cluster, namespace s
 		return err
 	}
 	for _, replicated := range []string{"a", "b"} {
-		job := hollowJob(name+"-"+replicated+"-0", 5)
+		job := harness.HollowJob(name+"-"+replicated+"-0", 5)
 		job.Spec.Template.Labels = map[string]string{"set": name}
 		job.Spec.Template.Spec.Subdomain = name
 		if _, err := cluster.Client.BatchV1().Jobs(namespace).Create(ctx, job, harness.ForReal); err != nil {

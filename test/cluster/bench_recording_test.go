@@ -45,18 +45,18 @@ func TestBenchRecording(t *testing.T) {
 func runRecorded(t *testing.T, cluster *harness.Cluster, records bool, count int) (run recordingRun) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "recording")
-	flags := []string{"--config", writeFile(t, "config.yaml",
+	flags := []string{"--config", harness.WriteFile(t, "config.yaml",
 		"apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nclientConnection: {qps: -1, burst: 1}\n")}
 	if records {
 		flags = append(flags, "--record", file, "--record-limit", "1Gi")
 	}
-	muster := startQueueMuster(t, flags...)
-	queues := openQueue(t, cluster)
+	muster := harness.StartQueueMuster(t, flags...)
+	queues := harness.OpenQueue(t, cluster)
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	cpu, engine, began := muster.CPU(t), muster.EngineCPU(t), time.Now()
 	outcome := harness.Load(ctx, 16, count, func(number int) error {
-		job := queuedJob(fmt.Sprint("bench-", number), 1)
+		job := harness.QueuedJob(fmt.Sprint("bench-", number), 1)
 		job.Spec.Template.Annotations = map[string]string{harness.HollowRunSeconds: "1"}
 		container := &job.Spec.Template.Spec.Containers[0]
 		for i := range 8 {
@@ -73,7 +73,7 @@ func runRecorded(t *testing.T, cluster *harness.Cluster, records bool, count int
 	run = recordingRun{cpu: muster.CPU(t) - cpu, engine: muster.EngineCPU(t) - engine, wall: time.Since(began), peakMiB: muster.PeakKiB(t) / 1024}
 	if records {
 		status, err := os.Stat(file)
-		must(t, err)
+		harness.Must(t, err)
 		run.bytes = status.Size()
 	}
 	return run

@@ -22,12 +22,12 @@ const mostWrites = 6
 // finished and are let go. It returns the writes of the muster at the other end of the wire.
 func runAll(t *testing.T, cluster *harness.Cluster, queues harness.Queues, wire *harness.Wire, count int) map[string]int {
 	t.Helper()
-	letIn(t, cluster, queues)
+	harness.LetIn(t, cluster, queues)
 	before := wire.Writes()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	outcome := harness.Load(ctx, 16, count, func(number int) error {
-		job := queuedJob(fmt.Sprint("bench-", number), 1)
+		job := harness.QueuedJob(fmt.Sprint("bench-", number), 1)
 		job.Spec.Template.Annotations = map[string]string{harness.HollowRunSeconds: "1"}
 		_, err := cluster.Client.BatchV1().Jobs(queues.Namespace).Create(ctx, job, harness.ForReal)
 		return err
@@ -82,7 +82,7 @@ func TestJobCostsFewWrites(t *testing.T) {
 	for _, block := range []string{"{enable: false}", "{enable: true, blockAdmission: false}"} {
 		t.Run(block, func(t *testing.T) {
 			wire := cluster.Wire(t)
-			startQueueMuster(t, "--kubeconfig", wire.Kubeconfig, "--config", writeFile(t, "config.yaml",
+			harness.StartQueueMuster(t, "--kubeconfig", wire.Kubeconfig, "--config", harness.WriteFile(t, "config.yaml",
 				"apiVersion: config.kueue.x-k8s.io/v1beta1\nkind: Configuration\nwaitForPodsReady: "+block+"\n"))
 			queues := cluster.Queues(t)
 			const count = 20
@@ -110,7 +110,7 @@ func TestBenchWorkloads(t *testing.T) {
 			if strings.HasPrefix(config, "waitForPodsReady") {
 				version = "v1beta2"
 			}
-			startQueueMuster(t, "--kubeconfig", wire.Kubeconfig, "--config", writeFile(t, "config.yaml",
+			harness.StartQueueMuster(t, "--kubeconfig", wire.Kubeconfig, "--config", harness.WriteFile(t, "config.yaml",
 				"apiVersion: config.kueue.x-k8s.io/"+version+"\nkind: Configuration\nclientConnection: {qps: -1, burst: 1}\n"+config))
 			queues := cluster.Queues(t)
 			began := time.Now()

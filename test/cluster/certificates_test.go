@@ -15,31 +15,6 @@ import (
 	"muster.batch/test/cluster/harness"
 )
 
-// createQueued is the load of these tests: a dry run goes through the webhooks
-// like any create and leaves nothing behind.
-func createQueued(ctx context.Context, cluster *harness.Cluster, namespace string) func(int) error {
-	return func(number int) error {
-		// Not the load's own context: a request that is under way when the load
-		// ends must be answered too.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
-		defer cancel()
-		job := harness.Job(fmt.Sprintf("load-%d", number), harness.Queue("some"))
-		made, err := cluster.Client.BatchV1().Jobs(namespace).Create(ctx, job, harness.DryRun)
-		if err == nil && !suspended(made) {
-			err = fmt.Errorf("%s was created, but not suspended", job.Name)
-		}
-		return err
-	}
-}
-
-// bundleOf is the CA bundle of a muster that is not about to replace it.
-func bundleOf(t *testing.T, muster *harness.Muster) []byte {
-	t.Helper()
-	bundle, err := muster.WebhookCABundle()
-	must(t, err)
-	return bundle
-}
-
 func TestCertificatesAreRenewedUnderLoadWithoutAFailure(t *testing.T) {
 	renewals{lifetime: 10 * time.Second, count: harness.Size(3, 100), within: harness.Size(time.Minute, 20*time.Minute)}.run(t)
 }
@@ -64,7 +39,7 @@ type renewals struct {
 func (r renewals) run(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.ForgetCertificates(t)
-	_, replicas := behind(t, cluster, 3, "--certificate-lifetime", r.lifetime.String())
+	_, replicas := harness.StartBehind(t, cluster, 3, "--certificate-lifetime", r.lifetime.String())
 	namespace := cluster.Namespace(t, nil)
 	ctx, cancel := context.WithTimeout(harness.Context(t), r.within)
 	defer cancel()
@@ -99,7 +74,7 @@ func (r renewals) run(t *testing.T) {
 			}
 		}
 	})
-	outcome := harness.OpenLoad(ctx, 50, -1, createQueued(ctx, cluster, namespace))
+	outcome := harness.OpenLoad(ctx, 50, -1, harness.CreateQueued(ctx, cluster, namespace))
 	watching.Wait()
 
 	harness.Figure(t, "%d renewals in 3 replicas, each certificate for %s, %d bundles, %d handshakes; creates meanwhile: %s",
@@ -148,12 +123,12 @@ func TestTwoReplicasAgreeOnOneCABundle(t *testing.T) {
 		}
 		return nil
 	})
-	before := bundleOf(t, first)
+	before := harness.BundleOf(t, first)
 	changes := countChanges(t, cluster, observed)
 	if changes > 0 {
 		t.Errorf("the webhook configurations were written %d times in %s with nothing to say", changes, observed)
 	}
-	if !bytes.Equal(before, bundleOf(t, first)) {
+	if !bytes.Equal(before, harness.BundleOf(t, first)) {
 		t.Error("the bundle changed")
 	}
 
@@ -165,13 +140,13 @@ func TestTwoReplicasAgreeOnOneCABundle(t *testing.T) {
 		defer cancel()
 		second.Stop(t)
 	})
-	outcome := harness.Load(ctx, 8, -1, createQueued(ctx, cluster, namespace))
+	outcome := harness.Load(ctx, 8, -1, harness.CreateQueued(ctx, cluster, namespace))
 	stopping.Wait()
 	t.Logf("while one replica ended: %s", outcome)
 	if outcome.Failed > 0 {
 		t.Errorf("%d creates failed while the other replica ended", outcome.Failed)
 	}
-	if !bytes.Equal(before, bundleOf(t, first)) {
+	if !bytes.Equal(before, harness.BundleOf(t, first)) {
 		t.Error("the bundle changed when a replica ended")
 	}
 }
@@ -183,9 +158,9 @@ func countChanges(t *testing.T, cluster *harness.Cluster, during time.Duration) 
 	defer cancel()
 	configurations := cluster.Client.AdmissionregistrationV1().MutatingWebhookConfigurations()
 	now, err := configurations.List(ctx, metav1.ListOptions{})
-	must(t, err)
+	harness.Must(t, err)
 	changes, err := configurations.Watch(ctx, metav1.ListOptions{ResourceVersion: now.ResourceVersion})
-	must(t, err)
+	harness.Must(t, err)
 	defer changes.Stop()
 	count := 0
 	for {
@@ -206,13 +181,13 @@ func countChanges(t *testing.T, cluster *harness.Cluster, during time.Duration) 
 func TestARestartedMusterKeepsItsCertificates(t *testing.T) {
 	cluster := harness.Connect(t)
 	first := harness.StartMuster(t)
-	bundle := bundleOf(t, first)
+	bundle := harness.BundleOf(t, first)
 	first.Stop(t)
 	second := harness.StartMuster(t)
 
-	if !bytes.Equal(bundle, bundleOf(t, second)) {
+	if !bytes.Equal(bundle, harness.BundleOf(t, second)) {
 		t.Error("the second muster made a new CA")
 	}
 	ctx := harness.Context(t)
-	must(t, createQueued(ctx, cluster, cluster.Namespace(t, nil))(0))
+	harness.Must(t, harness.CreateQueued(ctx, cluster, cluster.Namespace(t, nil))(0))
 }

@@ -17,11 +17,11 @@ import (
 func TestChangesAfterAdmissionTakeEffect(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.HollowNodes(t)
-	startQueueMuster(t)
+	harness.StartQueueMuster(t)
 	runDecisions(t, cluster, []decision{
 		{"a running Job whose label names a lower class makes way", func(t *testing.T, teams *harness.Teams) {
 			runAndWait(t, cluster, teams, "high")
-			must(t, patchJob(t, cluster, teams.Namespace, "runs", `{"metadata":{"labels":{"`+harness.PriorityLabel+`":"`+teams.Name("low")+`"}}}`))
+			harness.Must(t, harness.PatchJob(t, cluster, teams.Namespace, "runs", `{"metadata":{"labels":{"`+harness.PriorityLabel+`":"`+teams.Name("low")+`"}}}`))
 			makesWay(t, teams)
 		}},
 		{"a running Job whose class is lowered makes way", func(t *testing.T, teams *harness.Teams) {
@@ -44,7 +44,7 @@ func TestChangesAfterAdmissionTakeEffect(t *testing.T) {
 			teams.Flavor("f")
 			teams.Queue("q", teams.Cpus("f=1"))
 			teams.Class("mine", 5)
-			t.Cleanup(func() { must(t, cluster.RemoveWorkloads(teams.Namespace)) })
+			t.Cleanup(func() { harness.Must(t, cluster.RemoveWorkloads(teams.Namespace)) })
 			bare := harness.JoblessWorkload("bare", "q", 2)
 			harness.Set(bare, int64(5), "spec", "priority")
 			harness.Set(bare, map[string]any{"group": "kueue.x-k8s.io", "kind": "WorkloadPriorityClass", "name": teams.Name("mine")}, "spec", "priorityClassRef")
@@ -54,7 +54,7 @@ func TestChangesAfterAdmissionTakeEffect(t *testing.T) {
 		}},
 		{"a Workload whose own priority is lowered makes way", func(t *testing.T, teams *harness.Teams) {
 			runAndWait(t, cluster, teams, "")
-			must(t, teams.TryPatch("runs", `{"spec":{"priority":-1}}`))
+			harness.Must(t, teams.TryPatch("runs", `{"spec":{"priority":-1}}`))
 			makesWay(t, teams)
 		}},
 		{"an admitted Workload keeps its queue", func(t *testing.T, teams *harness.Teams) {

@@ -139,7 +139,7 @@ func mayBeCharged(spec *corev1.PodSpec, ranges []*corev1.LimitRange, name corev1
 
 // chargeOf is what the Workload was admitted with; nil if it is not admitted, with the reason.
 func chargeOf(workload *unstructured.Unstructured) (corev1.ResourceList, string, error) {
-	for _, each := range objectsAt(workload.Object, "status", "admission", "podSetAssignments") {
+	for _, each := range harness.ObjectsAt(workload.Object, "status", "admission", "podSetAssignments") {
 		text, err := json.Marshal(each["resourceUsage"])
 		if err != nil {
 			return nil, "", err
@@ -147,7 +147,7 @@ func chargeOf(workload *unstructured.Unstructured) (corev1.ResourceList, string,
 		var usage corev1.ResourceList
 		return usage, "", json.Unmarshal(text, &usage)
 	}
-	for _, condition := range objectsAt(workload.Object, "status", "conditions") {
+	for _, condition := range harness.ObjectsAt(workload.Object, "status", "conditions") {
 		if condition["type"] == "QuotaReserved" && condition["status"] == "False" {
 			return nil, fmt.Sprint(condition["message"]), nil
 		}
@@ -162,11 +162,11 @@ func TestPodsRequestWhatWasCharged(t *testing.T) {
 	if text := os.Getenv("MUSTER_NEW_SEED"); text != "" {
 		var err error
 		seed, err = strconv.ParseUint(text, 10, 64)
-		must(t, err)
+		harness.Must(t, err)
 	}
 	t.Logf("MUSTER_NEW_SEED=%d", seed)
 	cluster := harness.Connect(t)
-	startQueueMuster(t, "--config", writeFile(t, "config.yaml",
+	harness.StartQueueMuster(t, "--config", harness.WriteFile(t, "config.yaml",
 		"apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nclientConnection: {qps: -1, burst: 1}\n"))
 	maker := &podMaker{Rand: rand.New(rand.NewPCG(seed, 1))}
 	suffix := fmt.Sprint(seed % 1_000_000)
@@ -182,7 +182,7 @@ func TestPodsRequestWhatWasCharged(t *testing.T) {
 			class.Overhead = &nodev1.Overhead{PodFixed: overhead}
 		}
 		_, err := cluster.Client.NodeV1().RuntimeClasses().Create(harness.Context(t), class, metav1.CreateOptions{})
-		must(t, err)
+		harness.Must(t, err)
 		t.Cleanup(func() {
 			_ = cluster.Client.NodeV1().RuntimeClasses().Delete(context.Background(), class.Name, metav1.DeleteOptions{})
 		})
@@ -221,7 +221,7 @@ func compareCharges(t *testing.T, cluster *harness.Cluster, maker *podMaker, ran
 		"flavors": []any{map[string]any{"name": c.teams.Name("f"), "resources": quotas}}}}})
 	for i := range rangeCount {
 		made, err := cluster.Client.CoreV1().LimitRanges(c.teams.Namespace).Create(harness.Context(t), maker.limitRange(i), metav1.CreateOptions{})
-		must(t, err)
+		harness.Must(t, err)
 		c.ranges = append(c.ranges, made)
 	}
 	c.awaitRanges()
@@ -252,7 +252,7 @@ func compareCharges(t *testing.T, cluster *harness.Cluster, maker *podMaker, ran
 		compared++
 		compareCharge(t, &specs[number], c.ranges, asked[number], charge)
 	}
-	must(t, cluster.RemoveWorkloads(c.teams.Namespace))
+	harness.Must(t, cluster.RemoveWorkloads(c.teams.Namespace))
 	return compared
 }
 

@@ -55,13 +55,13 @@ func asManifest(t *testing.T, object *unstructured.Unstructured) map[string]any 
 		unstructured.RemoveNestedField(object.Object, "spec", "template", "metadata", "annotations")
 		containers, _, _ := unstructured.NestedSlice(object.Object, "spec", "template", "spec", "containers")
 		delete(containers[0].(map[string]any), "imagePullPolicy")
-		must(t, unstructured.SetNestedSlice(object.Object, containers, "spec", "template", "spec", "containers"))
+		harness.Must(t, unstructured.SetNestedSlice(object.Object, containers, "spec", "template", "spec", "containers"))
 	case "ConfigMap":
 		text, _, _ := unstructured.NestedString(object.Object, "data", "config.yaml")
 		var parsed []any
 		for _, part := range strings.Split(text, "---\n") {
 			var document any
-			must(t, yaml.Unmarshal([]byte(part), &document))
+			harness.Must(t, yaml.Unmarshal([]byte(part), &document))
 			parsed = append(parsed, document)
 		}
 		object.Object["data"] = parsed
@@ -141,7 +141,7 @@ func TestChartInstallsWhatTheManifestsDo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			flags := one.flags
 			if one.config != "" {
-				flags = append(flags, "--config", writeFile(t, "config.yaml", one.config))
+				flags = append(flags, "--config", harness.WriteFile(t, "config.yaml", one.config))
 			}
 			wanted, made := byName(t, harness.Manifests(t, flags...)), rendered(t, one.values)
 			delete(wanted, "Namespace /muster-system") // is Helm's --create-namespace
@@ -174,7 +174,7 @@ func TestChartInstallsWhatTheManifestsDo(t *testing.T) {
 func asYAML(t *testing.T, object any) string {
 	t.Helper()
 	text, err := yaml.Marshal(object)
-	must(t, err)
+	harness.Must(t, err)
 	return string(text)
 }
 
@@ -277,7 +277,7 @@ func TestChartNarrowsTheNetworkPolicy(t *testing.T) {
 	} {
 		policy := rendered(t, values)["NetworkPolicy muster-system/muster"]
 		rules, _, err := unstructured.NestedSlice(policy.Object, "spec", "ingress")
-		must(t, err)
+		harness.Must(t, err)
 		open := map[string]string{}
 		for _, rule := range rules {
 			rule := rule.(map[string]any)

@@ -36,9 +36,9 @@ func ask(t *testing.T, client *http.Client, url string, body []byte) (int, error
 func TestReviewsAreAnsweredOnlyToTheAPIServersCertificate(t *testing.T) {
 	cluster := harness.Connect(t)
 	apiserver, administrator := cluster.WebhookClient(t), cluster.Administrator(t)
-	trusted := writeFile(t, "clients.crt", string(apiserver.Authority))
+	trusted := harness.WriteFile(t, "clients.crt", string(apiserver.Authority))
 	muster := harness.StartMuster(t, "--webhook-client-ca", trusted, "--webhook-client-names", harness.WebhookClientName)
-	bundle, review := bundleOf(t, muster), harness.Review(t, "direct")
+	bundle, review := harness.BundleOf(t, muster), harness.Review(t, "direct")
 
 	stranger := harness.ReviewClient(bundle)
 	for path, expected := range map[string]int{"/mutate": 403, "/validate": 403, "/convert": 400} {
@@ -50,8 +50,8 @@ func TestReviewsAreAnsweredOnlyToTheAPIServersCertificate(t *testing.T) {
 		}
 	}
 	answer, err := harness.ReviewClientWith(bundle, apiserver.Certificate).Post(muster.URL+"/mutate", "application/json", bytes.NewReader(review))
-	must(t, err)
-	must(t, harness.CheckReviewResponse(answer, "direct"))
+	harness.Must(t, err)
+	harness.Must(t, harness.CheckReviewResponse(answer, "direct"))
 
 	// Another name that the same authority has signed is not enough.
 	picky := harness.LaunchMuster(t, "--webhook-url", muster.URL, "--webhook-client-ca", trusted, "--webhook-client-names", "somebody-else")
@@ -61,18 +61,18 @@ func TestReviewsAreAnsweredOnlyToTheAPIServersCertificate(t *testing.T) {
 	}
 
 	// The other listeners ask for no certificate.
-	must(t, muster.Ready())
+	harness.Must(t, muster.Ready())
 	metrics, err := stranger.Get(muster.Metrics + "/metrics")
-	must(t, err)
+	harness.Must(t, err)
 	metrics.Body.Close()
 	if metrics.StatusCode != http.StatusUnauthorized {
 		t.Errorf("the metrics answer %s without a token", metrics.Status)
 	}
 
 	// A file that changes is followed, also on the API server's open connections.
-	create := createQueued(harness.Context(t), cluster, cluster.Namespace(t, nil))
-	must(t, create(0))
-	must(t, os.WriteFile(trusted, administrator.Authority, 0o600))
+	create := harness.CreateQueued(harness.Context(t), cluster, cluster.Namespace(t, nil))
+	harness.Must(t, create(0))
+	harness.Must(t, os.WriteFile(trusted, administrator.Authority, 0o600))
 	harness.Eventually(t, 15*time.Second, "the API server is trusted no more", func() error {
 		err := create(1)
 		if err == nil {
@@ -83,12 +83,12 @@ func TestReviewsAreAnsweredOnlyToTheAPIServersCertificate(t *testing.T) {
 		}
 		return nil
 	})
-	must(t, os.WriteFile(trusted, apiserver.Authority, 0o600))
+	harness.Must(t, os.WriteFile(trusted, apiserver.Authority, 0o600))
 	harness.Eventually(t, 15*time.Second, "the API server is trusted again", func() error { return create(2) })
 }
 
 func TestMusterDoesNotStartWithoutTheAuthoritiesItIsToTrust(t *testing.T) {
-	missing := writeFile(t, "clients.crt", "") + ".missing"
+	missing := harness.WriteFile(t, "clients.crt", "") + ".missing"
 	command := exec.CommandContext(harness.Context(t), harness.MusterBinary(), "serve", "--standalone",
 		"--webhook-bind-address", "127.0.0.1:0", "--health-probe-bind-address", "0", "--metrics-bind-address", "0",
 		"--cert-dir", t.TempDir(), "--webhook-client-ca", missing)
@@ -101,14 +101,14 @@ func TestMusterDoesNotStartWithoutTheAuthoritiesItIsToTrust(t *testing.T) {
 // The metrics have the certificate of their folder, and follow it; it is not the webhooks'.
 func TestMetricsHaveTheirOwnCertificate(t *testing.T) {
 	folder, address := t.TempDir(), harness.FreeAddress(t)
-	issuer := newAuthority(t)
-	first := issuer.issue(t, folder, issuer.certificate)
+	issuer := harness.NewAuthority(t)
+	first := issuer.Issue(t, folder, issuer.Certificate)
 	command := exec.Command(harness.MusterBinary(), "serve", "--standalone", "--webhook-bind-address", "127.0.0.1:0",
 		"--health-probe-bind-address", "0", "--metrics-bind-address", address, "--cert-dir", t.TempDir(), "--metrics-cert-dir", folder)
-	must(t, command.Start())
+	harness.Must(t, command.Start())
 	t.Cleanup(func() {
 		_ = command.Process.Signal(syscall.SIGTERM)
-		must(t, command.Wait())
+		harness.Must(t, command.Wait())
 	})
 	serves := func(wanted *big.Int) {
 		harness.Eventually(t, 20*time.Second, "the metrics' certificate", func() error {
@@ -124,5 +124,5 @@ func TestMetricsHaveTheirOwnCertificate(t *testing.T) {
 		})
 	}
 	serves(first)
-	serves(issuer.issue(t, folder, issuer.certificate))
+	serves(issuer.Issue(t, folder, issuer.Certificate))
 }

@@ -28,7 +28,7 @@ const readyWithin = 15 * time.Second
 func TestControlPlaneStartsWithoutMusterAndMusterLast(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.HollowNodes(t)
-	muster := startQueueMuster(t)
+	muster := harness.StartQueueMuster(t)
 	namespace := cluster.Namespace(t, nil)
 	muster.Kill(t)
 	calls := answerFor(t, cluster, muster)
@@ -51,13 +51,13 @@ func TestControlPlaneStartsWithoutMusterAndMusterLast(t *testing.T) {
 
 	took := restartsWithin(t, muster, time.Now)
 	harness.Figure(t, "control plane at rest after 0 calls of muster; its first replica was ready after %.1f s", took.Seconds())
-	must(t, createQueued(harness.Context(t), cluster, namespace)(0))
+	harness.Must(t, harness.CreateQueued(harness.Context(t), cluster, namespace)(0))
 }
 
 // muster and the API server start at the same time: muster is ready soon after it.
 func TestMusterStartsBesideAColdAPIServer(t *testing.T) {
 	cluster := harness.Connect(t)
-	muster := startQueueMuster(t)
+	muster := harness.StartQueueMuster(t)
 	namespace := cluster.Namespace(t, nil)
 	muster.Kill(t)
 	cluster.KillAPIServer(t)
@@ -67,7 +67,7 @@ func TestMusterStartsBesideAColdAPIServer(t *testing.T) {
 	})
 	harness.Figure(t, "ready %.1f s after the API server", took.Seconds())
 	harness.Eventually(t, 20*time.Second, "a queued Job is created", func() error {
-		return createQueued(harness.Context(t), cluster, namespace)(0)
+		return harness.CreateQueued(harness.Context(t), cluster, namespace)(0)
 	})
 }
 
@@ -94,11 +94,11 @@ func answerFor(t *testing.T, cluster *harness.Cluster, muster *harness.Muster) *
 	t.Helper()
 	// The default name; other tests install muster with another one.
 	secret, err := cluster.Client.CoreV1().Secrets("muster-system").Get(harness.Context(t), "kueue-webhook-server-cert", metav1.GetOptions{})
-	must(t, err)
+	harness.Must(t, err)
 	pair, err := tls.X509KeyPair(secret.Data["tls.crt"], secret.Data["tls.key"])
-	must(t, err)
+	harness.Must(t, err)
 	listener, err := net.Listen("tcp", muster.Address)
-	must(t, err)
+	harness.Must(t, err)
 	asked := &askedOf{t: t, counts: map[string]int{}}
 	asked.server = &http.Server{
 		TLSConfig: &tls.Config{Certificates: []tls.Certificate{pair}},
@@ -117,7 +117,7 @@ func answerFor(t *testing.T, cluster *harness.Cluster, muster *harness.Muster) *
 // end is what was asked until now; no process listens after it.
 func (a *askedOf) end() map[string]int {
 	a.t.Helper()
-	must(a.t, a.server.Close())
+	harness.Must(a.t, a.server.Close())
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
 	return a.counts
@@ -147,16 +147,16 @@ func createAndWait(t *testing.T, cluster *harness.Cluster, namespace string, lab
 		ObjectMeta: metav1.ObjectMeta{Name: "cold-" + suffix, Labels: labels},
 		Spec:       appsv1.DeploymentSpec{Selector: metav1.SetAsLabelSelector(map[string]string{"app": "cold-" + suffix}), Template: template},
 	}, metav1.CreateOptions{})
-	must(t, err)
+	harness.Must(t, err)
 	job := harness.Job("cold-"+suffix, labels)
 	one := int32(1)
 	job.Spec.Parallelism, job.Spec.Template = &one, harness.HollowPod(-1, 0)
 	_, err = cluster.Client.BatchV1().Jobs(namespace).Create(ctx, job, harness.ForReal)
-	must(t, err)
+	harness.Must(t, err)
 	t.Cleanup(func() {
 		background := metav1.DeletePropagationBackground
 		options := metav1.DeleteOptions{PropagationPolicy: &background}
-		must(t, errors.Join(cluster.Client.AppsV1().Deployments(namespace).Delete(context.Background(), deployment.Name, options),
+		harness.Must(t, errors.Join(cluster.Client.AppsV1().Deployments(namespace).Delete(context.Background(), deployment.Name, options),
 			cluster.Client.BatchV1().Jobs(namespace).Delete(context.Background(), job.Name, options)))
 	})
 	harness.Eventually(t, time.Minute, "a Deployment and a Job run in "+namespace, func() error {

@@ -17,15 +17,15 @@ func TestWatchesThatWereCompactedAreListedAnew(t *testing.T) {
 	rounds, within := harness.Size(3, 50), harness.Bound(2*time.Second)
 	cluster := harness.Connect(t)
 	wire := cluster.Wire(t)
-	startQueueMuster(t, "--kubeconfig", wire.Kubeconfig)
-	teams, quota, runner := twoSharingTeams(t, cluster)
-	createForTwo(t, cluster, teams.Namespace, 0, batch)
+	harness.StartQueueMuster(t, "--kubeconfig", wire.Kubeconfig)
+	teams, quota, runner := harness.TwoSharingTeams(t, cluster)
+	harness.CreateForTwo(t, cluster, teams.Namespace, 0, batch)
 	runner.Await(t, batch)
 
 	relisted := map[string][]time.Time{}
 	for round := 1; round <= rounds; round++ {
 		wire.HoldWatches()
-		createForTwo(t, cluster, teams.Namespace, round*batch, (round+1)*batch)
+		harness.CreateForTwo(t, cluster, teams.Namespace, round*batch, (round+1)*batch)
 		before := len(wire.Lists()["workloads"])
 		wire.Expire()
 		harness.Eventually(t, time.Minute, "muster lists Workloads again", func() error {
@@ -49,7 +49,7 @@ func TestWatchesThatWereCompactedAreListedAnew(t *testing.T) {
 		t.Errorf("%d reservations for %d Workloads that nobody evicted", len(made), batch*(rounds+1))
 	}
 	checkConverged(t, relisted["workloads"], made, within)
-	must(t, cluster.RemoveWorkloads(teams.Namespace))
+	harness.Must(t, cluster.RemoveWorkloads(teams.Namespace))
 }
 
 // checkConverged demands that each reservation was made soon after the last list before it

@@ -15,13 +15,13 @@ import (
 func TestAdmissionsThatTheAPIServerDoesNotAnswer(t *testing.T) {
 	cluster := harness.Connect(t)
 	wire := cluster.Wire(t)
-	muster := startQueueMuster(t, "--kubeconfig", wire.Kubeconfig, "--concurrent-writes", "3")
+	muster := harness.StartQueueMuster(t, "--kubeconfig", wire.Kubeconfig, "--concurrent-writes", "3")
 	teams := cluster.Teams(t)
 	cluster.Kubectl(t, "", "create", "serviceaccount", "boss", "-n", teams.Namespace)
 	cluster.Kubectl(t, "", "create", "clusterrolebinding", "boss-"+teams.Namespace, "--clusterrole", "cluster-admin",
 		"--serviceaccount", teams.Namespace+":boss")
 	t.Cleanup(func() { cluster.Kubectl(t, "", "delete", "clusterrolebinding", "boss-"+teams.Namespace) })
-	token := explainToken(t, cluster, teams.Namespace, "boss")
+	token := harness.ExplainToken(t, cluster, teams.Namespace, "boss")
 	teams.Flavor("f")
 	teams.Queue("a", teams.Cpus("f=10"))
 
@@ -44,7 +44,7 @@ func TestAdmissionsThatTheAPIServerDoesNotAnswer(t *testing.T) {
 		if len(jobs) == 0 {
 			return fmt.Errorf("no admission is on its way")
 		}
-		status, answer := askDirectly(t, muster, "/explain/v1/namespaces/"+teams.Namespace+"/jobs/"+jobs[0], token)
+		status, answer := harness.ExplainDirectly(t, muster, "/explain/v1/namespaces/"+teams.Namespace+"/jobs/"+jobs[0], token)
 		if status != http.StatusOK || answer.Reason != "AdmissionNotWritten" {
 			return fmt.Errorf("%d, %+v", status, answer)
 		}

@@ -30,7 +30,7 @@ func becomes(t *testing.T, cluster *harness.Cluster, namespace, what string, hol
 }
 
 func untouched(job *batchv1.Job) bool {
-	return !suspended(job) && job.Labels[harness.QueueLabel] == ""
+	return !harness.Suspended(job) && job.Labels[harness.QueueLabel] == ""
 }
 
 func TestDefaultLocalQueueTakesUnlabelledJobs(t *testing.T) {
@@ -47,19 +47,19 @@ func TestDefaultLocalQueueTakesUnlabelledJobs(t *testing.T) {
 	}}
 	queue.SetAPIVersion(cluster.Version(t, harness.KueueGroup, "LocalQueue"))
 	_, err := queues.Create(ctx, queue, harness.ForReal)
-	must(t, err)
+	harness.Must(t, err)
 
 	becomes(t, cluster, with, "the Job is put into the default queue and suspended", func(job *batchv1.Job) bool {
-		return suspended(job) && job.Labels[harness.QueueLabel] == "default"
+		return harness.Suspended(job) && job.Labels[harness.QueueLabel] == "default"
 	})
 	becomes(t, cluster, without, "another namespace is left alone", untouched)
-	must(t, queues.Delete(ctx, "default", metav1.DeleteOptions{}))
+	harness.Must(t, queues.Delete(ctx, "default", metav1.DeleteOptions{}))
 	becomes(t, cluster, with, "when the queue is gone, the Job is left alone", untouched)
 }
 
 func TestManageJobsWithoutQueueNameSuspendsEveryJobOfItsNamespaces(t *testing.T) {
 	cluster := harness.Connect(t)
-	config := writeFile(t, "config.yaml", `apiVersion: config.kueue.x-k8s.io/v1beta2
+	config := harness.WriteFile(t, "config.yaml", `apiVersion: config.kueue.x-k8s.io/v1beta2
 kind: Configuration
 manageJobsWithoutQueueName: true
 managedJobsNamespaceSelector:
@@ -71,12 +71,12 @@ managedJobsNamespaceSelector:
 	other := cluster.Namespace(t, nil)
 
 	becomes(t, cluster, managed, "a managed namespace's Job is suspended", func(job *batchv1.Job) bool {
-		return suspended(job) && job.Labels[harness.QueueLabel] == ""
+		return harness.Suspended(job) && job.Labels[harness.QueueLabel] == ""
 	})
 	becomes(t, cluster, other, "another namespace is left alone", untouched)
 	made, err := cluster.Client.BatchV1().Jobs(managed).Create(harness.Context(t), harness.Job("real", nil), harness.ForReal)
-	must(t, err)
-	if !suspended(made) {
+	harness.Must(t, err)
+	if !harness.Suspended(made) {
 		t.Error("a real create was not suspended")
 	}
 }
@@ -92,11 +92,11 @@ func TestQueuedJobCannotBeUnsuspendedByHand(t *testing.T) {
 		job.Spec.Suspend = new(bool)
 		*job.Spec.Suspend = true
 		_, err := jobs.Create(ctx, job, harness.ForReal)
-		must(t, err)
+		harness.Must(t, err)
 	}
 
-	rejected(t, func(ctx context.Context) error {
-		_, err := jobs.Patch(ctx, "queued", types.MergePatchType, []byte(`{"spec":{"suspend":false}}`), dryRunPatch)
+	harness.Rejected(t, func(ctx context.Context) error {
+		_, err := jobs.Patch(ctx, "queued", types.MergePatchType, []byte(`{"spec":{"suspend":false}}`), harness.DryRunPatch)
 		return err
 	}, "spec.suspend")
 	_, err := cluster.TryKubectl("", "patch", "job", "queued", "-n", namespace, "-p", `{"spec":{"suspend":false}}`)
@@ -114,18 +114,18 @@ func TestObservingSuspendGuardLetsTheUserStartAJob(t *testing.T) {
 	jobs := cluster.Client.BatchV1().Jobs(cluster.Namespace(t, nil))
 	ctx := harness.Context(t)
 	_, err := jobs.Create(ctx, harness.Job("queued", harness.Queue("some")), harness.ForReal)
-	must(t, err)
+	harness.Must(t, err)
 
 	started, err := jobs.Patch(ctx, "queued", types.MergePatchType, []byte(`{"spec":{"suspend":false}}`), metav1.PatchOptions{})
-	must(t, err)
-	if suspended(started) {
+	harness.Must(t, err)
+	if harness.Suspended(started) {
 		t.Error("still suspended")
 	}
 }
 
 // suspendGuard is a configuration file: Kueue's document, then muster's own.
 func suspendGuard(t *testing.T, mode string) string {
-	return writeFile(t, "config.yaml", `apiVersion: config.kueue.x-k8s.io/v1beta2
+	return harness.WriteFile(t, "config.yaml", `apiVersion: config.kueue.x-k8s.io/v1beta2
 kind: Configuration
 ---
 apiVersion: config.muster.batch/v1alpha1
@@ -141,14 +141,14 @@ func TestJobOwnedByAQueuedJobIsQueuedByItself(t *testing.T) {
 	namespace := cluster.Namespace(t, nil)
 	ctx := harness.Context(t)
 	owner, err := cluster.Client.BatchV1().Jobs(namespace).Create(ctx, harness.Job("owner", harness.Queue("some")), harness.ForReal)
-	must(t, err)
+	harness.Must(t, err)
 	child := harness.Job("child", harness.Queue("some"))
 	child.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(owner, batchv1.SchemeGroupVersion.WithKind("Job"))}
 
 	// muster sees the owner by a watch, so perhaps not at once.
 	harness.Eventually(t, 10*time.Second, "the child is made", func() error {
 		made, err := cluster.Client.BatchV1().Jobs(namespace).Create(ctx, child, harness.DryRun)
-		if err == nil && !suspended(made) {
+		if err == nil && !harness.Suspended(made) {
 			t.Error("the child runs although nothing was admitted")
 		}
 		return err

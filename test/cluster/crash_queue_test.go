@@ -21,12 +21,12 @@ func TestQueuesSurviveAnApiServerRestart(t *testing.T) {
 		name   string
 		config string
 	}{
-		{"a leader that keeps its lease goes on", writeFile(t, "config.yaml", "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"+
-			"leaderElection: {leaderElect: true, resourceName: "+usualLease+"}\n")},
-		{"a leader that has lost its lease meanwhile leads again", quickLease(t, usualLease)},
+		{"a leader that keeps its lease goes on", harness.WriteFile(t, "config.yaml", "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"+
+			"leaderElection: {leaderElect: true, resourceName: "+harness.UsualLease+"}\n")},
+		{"a leader that has lost its lease meanwhile leads again", harness.QuickLease(t, harness.UsualLease)},
 	} {
 		t.Run(each.name, func(t *testing.T) {
-			muster := startQueueMuster(t, "--config", each.config)
+			muster := harness.StartQueueMuster(t, "--config", each.config)
 			admitThroughACrash(t, cluster, muster)
 		})
 	}
@@ -34,14 +34,14 @@ func TestQueuesSurviveAnApiServerRestart(t *testing.T) {
 
 func admitThroughACrash(t *testing.T, cluster *harness.Cluster, muster *harness.Muster) {
 	const workloads, within = 300, 20 * time.Second
-	teams, quota, runner := twoSharingTeams(t, cluster)
-	createForTwo(t, cluster, teams.Namespace, 0, workloads)
+	teams, quota, runner := harness.TwoSharingTeams(t, cluster)
+	harness.CreateForTwo(t, cluster, teams.Namespace, 0, workloads)
 	runner.Await(t, workloads/10)
 
 	away := cluster.CrashAPIServer(t)
 	back := time.Now()
 	left, err := neverAdmitted(cluster, teams.Namespace)
-	must(t, err)
+	harness.Must(t, err)
 	if left == 0 {
 		t.Fatal("nothing was left to admit")
 	}
@@ -59,7 +59,7 @@ func admitThroughACrash(t *testing.T, cluster *harness.Cluster, muster *harness.
 	if made := quota.Check(t); len(made) != workloads {
 		t.Errorf("%d reservations for %d Workloads that nobody evicted", len(made), workloads)
 	}
-	must(t, cluster.RemoveWorkloads(teams.Namespace))
+	harness.Must(t, cluster.RemoveWorkloads(teams.Namespace))
 	// A Job needs all watches of muster's, its webhooks, and the cluster's own controllers,
 	// which the next test needs too.
 	teams.Job("a", "afterwards", 1, "1")

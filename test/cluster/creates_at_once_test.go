@@ -30,9 +30,9 @@ func TestFiveHundredCreatesAtOnce(t *testing.T) {
 		t.Fatal(warm)
 	}
 	seen := func() (own, server harness.Histogram) {
-		_, text := metricsAnswer(t, muster, "")
+		_, text := harness.MetricsAnswer(t, muster, "")
 		return harness.HistogramIn(text, "muster_webhook_request_duration_seconds"),
-			harness.HistogramIn(metricsOf(t, cluster), "apiserver_admission_webhook_admission_duration_seconds", "muster.batch", `operation="CREATE"`)
+			harness.HistogramIn(harness.APIServerMetrics(t, cluster), "apiserver_admission_webhook_admission_duration_seconds", "muster.batch", `operation="CREATE"`)
 	}
 	ownBefore, serverBefore := seen()
 	outcome := harness.Load(harness.Context(t), clients, clients*rounds, create("at-once"))
@@ -49,7 +49,7 @@ func TestFiveHundredCreatesAtOnce(t *testing.T) {
 		t.Errorf("muster counts %d calls and the API server %d of %d", own.Count(), server.Count(), want)
 	}
 	late, err := own.Above(limit)
-	must(t, err)
+	harness.Must(t, err)
 	if late*100 > own.Count() {
 		t.Errorf("%d of %d calls took muster more than %s", late, own.Count(), limit)
 	}

@@ -122,10 +122,10 @@ func TestDashboardWithVeryManyRows(t *testing.T) {
 		}
 		if file := os.Getenv("MUSTER_TEST_FIGURES"); file != "" {
 			figures, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-			must(t, err)
+			harness.Must(t, err)
 			_, err = fmt.Fprintf(figures, "| %s | %d | %.0f ms |\n", what, len(durations), longest)
-			must(t, err)
-			must(t, figures.Close())
+			harness.Must(t, err)
+			harness.Must(t, figures.Close())
 		}
 	}
 	var ready bool

@@ -18,7 +18,7 @@ import (
 func loginProxy(t *testing.T, muster *harness.Muster, token string) string {
 	t.Helper()
 	target, err := url.Parse(muster.Metrics)
-	must(t, err)
+	harness.Must(t, err)
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	proxy.Transport = &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	direct := proxy.Director
@@ -35,14 +35,14 @@ func loginProxy(t *testing.T, muster *harness.Muster, token string) string {
 // The page at muster's own port, behind a proxy that passes on users' tokens for the API server.
 func TestDashboardIsServedByMusterItself(t *testing.T) {
 	cluster := harness.Connect(t)
-	harness.ApplyRights(t, cluster, writeFile(t, "config.yaml", namesOfTheManifests))
-	muster := startQueueMuster(t, "--config", writeFile(t, "dashboard.yaml", "apiVersion: config.muster.batch/v1alpha1\nkind: MusterConfiguration\ndashboard: true\n"))
-	mine, other := explainedNamespaces(t, cluster)
-	explainUsers(t, cluster, mine)
+	harness.ApplyRights(t, cluster, harness.WriteFile(t, "config.yaml", harness.NamesOfTheManifests))
+	muster := harness.StartQueueMuster(t, "--config", harness.WriteFile(t, "dashboard.yaml", "apiVersion: config.muster.batch/v1alpha1\nkind: MusterConfiguration\ndashboard: true\n"))
+	mine, other := harness.ExplainedNamespaces(t, cluster)
+	harness.ExplainUsers(t, cluster, mine)
 	browser := harness.OpenBrowser(t)
 	pages := map[string]string{}
 	for _, user := range []string{"boss", "dev", "stranger"} {
-		pages[user] = loginProxy(t, muster, accountToken(t, cluster, mine, user))
+		pages[user] = loginProxy(t, muster, harness.AccountToken(t, cluster, mine, user))
 	}
 	open := func(user, view string) {
 		browser.Do(t, chromedp.Navigate("about:blank"), chromedp.Navigate(pages[user]+view))
@@ -77,19 +77,19 @@ func TestDashboardIsServedByMusterItself(t *testing.T) {
 		}
 	})
 	t.Run("who reaches the port without the proxy needs a token", func(t *testing.T) {
-		for token, wanted := range map[string]int{"": 401, "forged": 401, accountToken(t, cluster, mine, "stranger"): 403, accountToken(t, cluster, mine, "dev"): 200} {
-			if status, body := askMetricsPort(t, muster, "/dashboard/api/workloads?namespace="+mine, token); status != wanted {
+		for token, wanted := range map[string]int{"": 401, "forged": 401, harness.AccountToken(t, cluster, mine, "stranger"): 403, harness.AccountToken(t, cluster, mine, "dev"): 200} {
+			if status, body := harness.AskMetricsPort(t, muster, "/dashboard/api/workloads?namespace="+mine, token); status != wanted {
 				t.Errorf("%d and not %d: %s", status, wanted, body)
 			}
 		}
 		// The other paths of the port still take no token that is good for the API server.
-		if status, body := askMetricsPort(t, muster, "/lists/v1/workloads?namespace="+mine, accountToken(t, cluster, mine, "dev")); status != 401 {
+		if status, body := harness.AskMetricsPort(t, muster, "/lists/v1/workloads?namespace="+mine, harness.AccountToken(t, cluster, mine, "dev")); status != 401 {
 			t.Errorf("%d %s", status, body)
 		}
 	})
 	t.Run("it is off unless it is asked for", func(t *testing.T) {
 		without := harness.LaunchMuster(t, "--jobset-controller", "native", "--webhook-url", muster.URL)
-		if status, _ := askMetricsPort(t, without, "/dashboard/", ""); status != 404 {
+		if status, _ := harness.AskMetricsPort(t, without, "/dashboard/", ""); status != 404 {
 			t.Errorf("%d", status)
 		}
 	})

@@ -1,16 +1,12 @@
 package cluster
 
 import (
-	"bufio"
 	"io"
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
@@ -22,49 +18,18 @@ import (
 
 // The page of muster dashboard, in a browser, with real jobs and the rights of three users.
 
-// startDashboard runs the command as a user; the address is the one that it prints.
-func startDashboard(t *testing.T, kubeconfig, namespace string, arguments ...string) string {
-	t.Helper()
-	command := exec.Command(harness.MusterBinary(), append([]string{"dashboard", "--kubeconfig", kubeconfig, "-n", namespace}, arguments...)...)
-	command.Stderr = os.Stderr
-	output, err := command.StdoutPipe()
-	must(t, err)
-	must(t, command.Start())
-	t.Cleanup(func() {
-		_ = command.Process.Signal(syscall.SIGTERM)
-		if err := command.Wait(); err != nil {
-			t.Errorf("muster dashboard ends with %v", err)
-		}
-	})
-	address, err := bufio.NewReader(output).ReadString('\n')
-	must(t, err)
-	return strings.TrimSpace(address)
-}
-
-// screenshot keeps a picture where a variable asks for one.
-func screenshot(t *testing.T, browser *harness.Browser, name string) {
-	t.Helper()
-	folder := os.Getenv("MUSTER_TEST_PICTURES")
-	if folder == "" {
-		return
-	}
-	var image []byte
-	browser.Do(t, chromedp.CaptureScreenshot(&image))
-	must(t, os.WriteFile(filepath.Join(folder, name+".png"), image, 0o644))
-}
-
 func TestDashboardShowsWhatItsReaderMayKnow(t *testing.T) {
 	cluster := harness.Connect(t)
-	harness.ApplyRights(t, cluster, writeFile(t, "config.yaml", namesOfTheManifests))
-	address := hostAddress(t)
-	startQueueMuster(t, "--metrics-bind-address", address)
-	serveThroughService(t, cluster, address)
-	mine, other := explainedNamespaces(t, cluster)
-	explainUsers(t, cluster, mine)
+	harness.ApplyRights(t, cluster, harness.WriteFile(t, "config.yaml", harness.NamesOfTheManifests))
+	address := harness.HostAddress(t)
+	harness.StartQueueMuster(t, "--metrics-bind-address", address)
+	harness.ServeThroughService(t, cluster, address)
+	mine, other := harness.ExplainedNamespaces(t, cluster)
+	harness.ExplainUsers(t, cluster, mine)
 	browser := harness.OpenBrowser(t)
 	pages := map[string]string{}
 	for _, user := range []string{"boss", "dev", "stranger"} {
-		pages[user] = startDashboard(t, asServiceAccount(t, cluster, mine, user), mine)
+		pages[user] = harness.StartDashboard(t, harness.AsServiceAccount(t, cluster, mine, user), mine)
 	}
 	open := func(user, view string) {
 		browser.Do(t, chromedp.Navigate("about:blank"), chromedp.Navigate(pages[user]+view))
@@ -73,7 +38,7 @@ func TestDashboardShowsWhatItsReaderMayKnow(t *testing.T) {
 	t.Run("the jobs of a namespace, with their place in the queue", func(t *testing.T) {
 		open("dev", "")
 		browser.WaitText(t, "job/train", "Pending", "waiting for quota", "1 / 2", "1 Workload", "times in UTC")
-		screenshot(t, browser, "jobs")
+		harness.Screenshot(t, browser, "jobs")
 	})
 	t.Run("a job: why it waits, and who holds the quota", func(t *testing.T) {
 		browser.Do(t, chromedp.Click(".row a", chromedp.ByQuery))
@@ -88,7 +53,7 @@ func TestDashboardShowsWhatItsReaderMayKnow(t *testing.T) {
 		}
 		open("boss", "#/job/"+mine+"/job/train")
 		browser.WaitText(t, "waits for quota", other+"/holder", "Ahead of it in the queue: 1")
-		screenshot(t, browser, "job")
+		harness.Screenshot(t, browser, "job")
 	})
 	t.Run("arrow keys go through the rows, and Enter opens one", func(t *testing.T) {
 		open("boss", "#/jobs/"+other)
@@ -110,7 +75,7 @@ func TestDashboardShowsWhatItsReaderMayKnow(t *testing.T) {
 	t.Run("quota: queues with their bars", func(t *testing.T) {
 		open("boss", "#/quota")
 		browser.WaitText(t, "ClusterQueues", "20m of 20m used", "1 with quota, 2 pending")
-		screenshot(t, browser, "quota")
+		harness.Screenshot(t, browser, "quota")
 		// Which of the two queues is the first depends on their names.
 		browser.Do(t, chromedp.Click(`.queue h3 a[href="#/queue/`+mine+`"]`, chromedp.ByQuery))
 		text := browser.WaitText(t, "3 Workloads", "istory") // drawn after the list
@@ -119,7 +84,7 @@ func TestDashboardShowsWhatItsReaderMayKnow(t *testing.T) {
 		if !strings.Contains(text, "History: the last 5 minutes") && !strings.Contains(text, "No history: nothing is known of a ClusterQueue") {
 			t.Errorf("the queue's history is missing:\n%s", text)
 		}
-		screenshot(t, browser, "queue")
+		harness.Screenshot(t, browser, "queue")
 	})
 	t.Run("what somebody may not read is said", func(t *testing.T) {
 		open("dev", "#/quota")
@@ -148,7 +113,7 @@ func TestDashboardShowsWhatItsReaderMayKnow(t *testing.T) {
 				t.Errorf("%s is wider than 400 pixels", view)
 			}
 		}
-		screenshot(t, browser, "narrow")
+		harness.Screenshot(t, browser, "narrow")
 	})
 	t.Run("without muster the page says where its list comes from", func(t *testing.T) {
 		open("boss", "#/jobs/"+mine)
@@ -162,21 +127,21 @@ func TestDashboardShowsWhatItsReaderMayKnow(t *testing.T) {
 func TestDashboardAnswersNobodyElse(t *testing.T) {
 	cluster := harness.Connect(t)
 	namespace := cluster.Namespace(t, nil)
-	page := startDashboard(t, os.Getenv("MUSTER_TEST_KUBECONFIG"), namespace, "--local")
+	page := harness.StartDashboard(t, os.Getenv("MUSTER_TEST_KUBECONFIG"), namespace, "--local")
 	address, err := url.Parse(page)
-	must(t, err)
+	harness.Must(t, err)
 	ask := func(method, path, host string, headers ...string) (int, http.Header, string) {
 		request, err := http.NewRequestWithContext(harness.Context(t), method, "http://"+address.Host+path, nil)
-		must(t, err)
+		harness.Must(t, err)
 		request.Host = host
 		for i := 0; i+1 < len(headers); i += 2 {
 			request.Header.Set(headers[i], headers[i+1])
 		}
 		response, err := http.DefaultClient.Do(request)
-		must(t, err)
+		harness.Must(t, err)
 		defer response.Body.Close()
 		body, err := io.ReadAll(response.Body)
-		must(t, err)
+		harness.Must(t, err)
 		return response.StatusCode, response.Header, string(body)
 	}
 	token := address.Path

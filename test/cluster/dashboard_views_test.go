@@ -283,7 +283,7 @@ func checkScreens(t *testing.T, browser *harness.Browser, open func(view string)
 				if evaluate[bool](t, browser, `(page => page.scrollWidth > page.clientWidth || page.scrollHeight > page.clientHeight)(document.documentElement)`) {
 					t.Errorf("%s is larger than the window, of %d pixels", name, width)
 				}
-				screenshot(t, browser, fmt.Sprintf("dashboard-%s-%d-%s", name, width, scheme))
+				harness.Screenshot(t, browser, fmt.Sprintf("dashboard-%s-%d-%s", name, width, scheme))
 			}
 			open("#/jobs/nlp")
 			browser.WaitText(t, "LocalQueue is stopped")

@@ -28,7 +28,7 @@ type query struct{ dashboard, panel, expression string }
 func shippedQueries(t *testing.T) (queries []query) {
 	t.Helper()
 	files, err := filepath.Glob(harness.Chart + "/files/dashboards/*.json")
-	must(t, err)
+	harness.Must(t, err)
 	for _, file := range files {
 		var dashboard struct {
 			Title      string
@@ -39,8 +39,8 @@ func shippedQueries(t *testing.T) (queries []query) {
 			}
 		}
 		text, err := os.ReadFile(file)
-		must(t, err)
-		must(t, json.Unmarshal(text, &dashboard))
+		harness.Must(t, err)
+		harness.Must(t, json.Unmarshal(text, &dashboard))
 		// The test lasts for less than the steps of a day.
 		replacements := []string{"$__rate_interval", "20s", "[1d:5m]", "[1d:1s]"}
 		for _, variable := range dashboard.Templating.List {
@@ -63,14 +63,14 @@ func startPrometheus(t *testing.T, target string) string {
 	t.Helper()
 	folder := t.TempDir()
 	alerts, err := filepath.Abs(harness.Chart + "/files/alerts.yaml")
-	must(t, err)
+	harness.Must(t, err)
 	config := fmt.Sprintf(`global: {scrape_interval: 1s, evaluation_interval: 1s}
 rule_files: [%q]
 scrape_configs:
 - {job_name: muster, scheme: https, tls_config: {insecure_skip_verify: true}, honor_labels: true, static_configs: [{targets: [%q]}]}
 `, alerts, strings.TrimPrefix(target, "https://"))
 	address := harness.FreeAddress(t)
-	command := exec.Command("prometheus", "--config.file="+writeFile(t, "prometheus.yml", config), "--storage.tsdb.path="+folder,
+	command := exec.Command("prometheus", "--config.file="+harness.WriteFile(t, "prometheus.yml", config), "--storage.tsdb.path="+folder,
 		"--web.listen-address="+address, "--log.level=warn")
 	command.Stderr = os.Stderr
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -109,7 +109,7 @@ func asked(server, path string, into any) error {
 func TestDashboardsShowDataAndAlertsAreEvaluated(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.HollowNodes(t)
-	muster := harness.StartMuster(t, "--no-metrics-authorization", "--feature-gates=LocalQueueMetrics=true", "--config", writeFile(t, "config.yaml",
+	muster := harness.StartMuster(t, "--no-metrics-authorization", "--feature-gates=LocalQueueMetrics=true", "--config", harness.WriteFile(t, "config.yaml",
 		"apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nmetrics: {enableClusterQueueResources: true}\n"))
 	server := startPrometheus(t, muster.Metrics)
 	teams := cluster.Teams(t)

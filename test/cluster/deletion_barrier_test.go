@@ -32,7 +32,7 @@ func (d deletion) patch(name, body string) error {
 func (d deletion) data(key string) string {
 	d.Helper()
 	live, err := d.cluster.Client.CoreV1().ConfigMaps(d.namespace).Get(harness.Context(d), d.name, metav1.GetOptions{})
-	must(d, err)
+	harness.Must(d, err)
 	return live.Data[key]
 }
 
@@ -46,19 +46,19 @@ func (d deletion) refuse(reason, body string) {
 // delete deletes a ConfigMap that a finalizer keeps.
 func (d deletion) delete(name string) {
 	d.Helper()
-	must(d, d.patch(name, `{"metadata":{"finalizers":["example.test/mine"]}}`))
-	must(d, d.cluster.Client.CoreV1().ConfigMaps(d.namespace).Delete(harness.Context(d), name, metav1.DeleteOptions{}))
+	harness.Must(d, d.patch(name, `{"metadata":{"finalizers":["example.test/mine"]}}`))
+	harness.Must(d, d.cluster.Client.CoreV1().ConfigMaps(d.namespace).Delete(harness.Context(d), name, metav1.DeleteOptions{}))
 }
 
 func TestAConfigMapThatIsBeingDeletedOpensNoBarrier(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.HollowNodes(t)
-	muster := startGangMuster(t)
-	user := impersonate(t, cluster, "alice", "system:masters")
+	muster := harness.StartGangMuster(t)
+	user := harness.Impersonate(t, cluster, "alice", "system:masters")
 	d := deletion{t, cluster, user, cluster.Namespace(t, nil), "train-group-scheduling"}
 	cluster.CreateJobSet(t, d.namespace, harness.GroupScheduling(harness.JobSetOf("train",
 		harness.ReplicatedJob{Name: "workers", Pods: 2, Template: harness.HollowPod(-1, 0)},
-		harness.ReplicatedJob{Name: "late", Template: gated(harness.HollowPod(-1, 0), d.namespace)}), 600))
+		harness.ReplicatedJob{Name: "late", Template: harness.Gated(harness.HollowPod(-1, 0), d.namespace)}), 600))
 	cluster.WaitForJobSetPods(t, d.namespace, "train", 2, time.Minute, "waiting", harness.WaiterRuns)
 	token := ""
 	harness.Eventually(t, 20*time.Second, "the run has a deadline", func() error {
@@ -96,7 +96,7 @@ func (d deletion) goesWithoutMuster(muster *harness.Muster, started string) {
 		large.Data[fmt.Sprint("key-", i)] = strings.Repeat("x", 150)
 	}
 	_, err := d.cluster.Client.CoreV1().ConfigMaps(d.namespace).Create(ctx, large, harness.ForReal)
-	must(d, err)
+	harness.Must(d, err)
 	d.delete(large.Name)
 	job := harness.Job("labelled", harness.Queue("some"))
 	job.Finalizers = []string{"example.test/mine"}
@@ -105,17 +105,17 @@ func (d deletion) goesWithoutMuster(muster *harness.Muster, started string) {
 	}
 	jobs := d.cluster.Client.BatchV1().Jobs(d.namespace)
 	_, err = jobs.Create(ctx, job, harness.ForReal)
-	must(d, err)
-	must(d, jobs.Delete(ctx, job.Name, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}))
+	harness.Must(d, err)
+	harness.Must(d, jobs.Delete(ctx, job.Name, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}))
 
 	muster.Kill(d)
 	d.refuse("failed calling webhook", started)
 	const free = `{"metadata":{"finalizers":null}}`
 	for _, name := range []string{d.name, large.Name} {
-		must(d, d.patch(name, free))
+		harness.Must(d, d.patch(name, free))
 		d.cluster.AwaitGone(d, corev1.SchemeGroupVersion.WithResource("configmaps"), d.namespace, name)
 	}
 	_, err = jobs.Patch(ctx, job.Name, types.MergePatchType, []byte(free), metav1.PatchOptions{})
-	must(d, err)
+	harness.Must(d, err)
 	d.cluster.AwaitGone(d, harness.Jobs, d.namespace, job.Name)
 }

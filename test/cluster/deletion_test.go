@@ -25,7 +25,7 @@ func TestNamespacesDeletedAtOnceAreSoonGone(t *testing.T) {
 	count := harness.Size(12, 200)
 	cluster := harness.Connect(t)
 	cluster.HollowNodes(t)
-	startQueueMuster(t)
+	harness.StartQueueMuster(t)
 	queues := cluster.Queues(t)
 	storm := storm{cluster: cluster, queues: queues, label: stormLabel + "=" + queues.Namespace}
 	storm.each(t, count, "making the namespaces", func(number int) error { return storm.make(number) })
@@ -79,7 +79,7 @@ func (s storm) make(number int) error {
 	_, err = s.cluster.Dynamic.Resource(harness.LocalQueues).Namespace(name).Create(ctx,
 		harness.LocalQueueOf(harness.LocalQueueName, s.queues.ClusterQueue), harness.ForReal)
 	for i := 0; i < 5 && err == nil; i++ {
-		_, err = s.cluster.Client.BatchV1().Jobs(name).Create(ctx, queuedJob(fmt.Sprint("train-", i), 1), harness.ForReal)
+		_, err = s.cluster.Client.BatchV1().Jobs(name).Create(ctx, harness.QueuedJob(fmt.Sprint("train-", i), 1), harness.ForReal)
 	}
 	return err
 }
@@ -107,7 +107,7 @@ func (s storm) admitSome(t *testing.T, count int) {
 				return err
 			}
 			for i := range jobs.Items {
-				if !suspended(&jobs.Items[i]) {
+				if !harness.Suspended(&jobs.Items[i]) {
 					started++
 				}
 			}
@@ -143,15 +143,15 @@ type used struct {
 }
 
 // What is deleted while it is used stays until it is used no more, in whatever order.
-var deletedQueueObjects = []behaviour{
-	{"a used queue, flavor and check stay in this order", stayWhileUsed(0, 1, 2)},
-	{"a used queue, check and flavor stay in this order", stayWhileUsed(0, 2, 1)},
-	{"a used flavor, queue and check stay in this order", stayWhileUsed(1, 0, 2)},
-	{"a used flavor, check and queue stay in this order", stayWhileUsed(1, 2, 0)},
-	{"a used check, queue and flavor stay in this order", stayWhileUsed(2, 0, 1)},
-	{"a used check, flavor and queue stay in this order", stayWhileUsed(2, 1, 0)},
-	{"a flavor that its ClusterQueue gave up goes", flavorGivenUp},
-	{"what is made and deleted at once goes", madeAndDeleted},
+var deletedQueueObjects = []harness.Behaviour{
+	{Name: "a used queue, flavor and check stay in this order", Run: stayWhileUsed(0, 1, 2)},
+	{Name: "a used queue, check and flavor stay in this order", Run: stayWhileUsed(0, 2, 1)},
+	{Name: "a used flavor, queue and check stay in this order", Run: stayWhileUsed(1, 0, 2)},
+	{Name: "a used flavor, check and queue stay in this order", Run: stayWhileUsed(1, 2, 0)},
+	{Name: "a used check, queue and flavor stay in this order", Run: stayWhileUsed(2, 0, 1)},
+	{Name: "a used check, flavor and queue stay in this order", Run: stayWhileUsed(2, 1, 0)},
+	{Name: "a flavor that its ClusterQueue gave up goes", Run: flavorGivenUp},
+	{Name: "what is made and deleted at once goes", Run: madeAndDeleted},
 }
 
 func flavorGivenUp(t *testing.T, cluster *harness.Cluster, queues harness.Queues) {
@@ -167,7 +167,7 @@ func stayWhileUsed(order ...int) func(*testing.T, *harness.Cluster, harness.Queu
 		cluster.CreateCheck(t, check)
 		cluster.Patch(t, harness.ClusterQueues, "", queues.ClusterQueue,
 			fmt.Sprintf(`{"spec":{"admissionChecksStrategy":{"admissionChecks":[{"name":%q}]}}}`, check))
-		cluster.CreateJob(t, queues.Namespace, queuedJob("train", 1))
+		cluster.CreateJob(t, queues.Namespace, harness.QueuedJob("train", 1))
 		workload := cluster.WaitForWorkload(t, queues.Namespace, "train", "is there")
 		cluster.Admit(t, workload, queues.ClusterQueue, queues.Hollow)
 		awaitActive(t, cluster, queues.Namespace, "train", 1, "hollow")
@@ -200,7 +200,7 @@ func checkKept(t *testing.T, cluster *harness.Cluster, objects []used) {
 	})
 	for _, object := range objects {
 		kept, err := cluster.Dynamic.Resource(object.resource).Get(harness.Context(t), object.name, metav1.GetOptions{})
-		must(t, err)
+		harness.Must(t, err)
 		if finalizers := kept.GetFinalizers(); kept.GetDeletionTimestamp() == nil || len(finalizers) != 1 || finalizers[0] != harness.InUseFinalizer {
 			t.Errorf("%s is deleted %v and has the finalizers %v", object.name, kept.GetDeletionTimestamp(), finalizers)
 		}

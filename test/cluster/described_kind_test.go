@@ -23,9 +23,9 @@ func TestAJobOfADescribedKindIsQueuedStartedStoppedAndFinished(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.InstallDefinition(t, "kinds/train/crd.yaml", "trains.example.com")
 	kind, err := os.ReadFile("kinds/train/kind.yaml")
-	must(t, err)
+	harness.Must(t, err)
 	config := "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nintegrations: {frameworks: [batch/job]}\n---\n" + string(kind)
-	startQueueMuster(t, "--config", writeFile(t, "kinds.yaml", config))
+	harness.StartQueueMuster(t, "--config", harness.WriteFile(t, "kinds.yaml", config))
 	scene := trainScene{t, cluster, cluster.Teams(t)}
 	scene.teams.Flavor("f")
 	scene.teams.Queue("a", scene.teams.Cpus("f=3"))
@@ -75,9 +75,9 @@ func TestJobsOfTwoGroupsWithOneNameAreQueuedBesideEachOther(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.InstallDefinition(t, "kinds/volcano/crd.yaml", "jobs.batch.volcano.sh")
 	kind, err := os.ReadFile("kinds/volcano/kind.yaml")
-	must(t, err)
-	config := writeFile(t, "kinds.yaml", "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nintegrations: {frameworks: [batch/job]}\n---\n"+string(kind))
-	startQueueMuster(t, "--config", config)
+	harness.Must(t, err)
+	config := harness.WriteFile(t, "kinds.yaml", "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nintegrations: {frameworks: [batch/job]}\n---\n"+string(kind))
+	harness.StartQueueMuster(t, "--config", config)
 	teams := cluster.Teams(t)
 	teams.Flavor("f")
 	teams.Queue("a", teams.Cpus("f=2"))
@@ -95,7 +95,7 @@ func TestJobsOfTwoGroupsWithOneNameAreQueuedBesideEachOther(t *testing.T) {
 			"spec": map[string]any{"suspend": false, "tasks": []any{
 				map[string]any{"name": "worker", "replicas": tasks, "template": template}}},
 		}}, metav1.CreateOptions{})
-		must(t, err)
+		harness.Must(t, err)
 	}
 	suspended := func(name string) (bool, error) {
 		found, err := of.Get(harness.Context(t), name, metav1.GetOptions{})
@@ -134,13 +134,13 @@ func TestJobsOfTwoGroupsWithOneNameAreQueuedBesideEachOther(t *testing.T) {
 	// The end of one is not the end of the other.
 	_, err = of.Patch(harness.Context(t), "twin", types.MergePatchType,
 		[]byte(`{"status":{"running":0,"conditions":[{"type":"Completed","status":"True","message":"done"}]}}`), metav1.PatchOptions{}, "status")
-	must(t, err)
+	harness.Must(t, err)
 	await("later", "runs when Volcano's twin has ended", false)
 	teams.RunsWith("twin", 1)
 	for word, sentence := range map[string]string{
 		"jobs.batch/twin": "Job " + teams.Namespace + "/twin is ", "jobs.batch.volcano.sh/twin": "Job " + teams.Namespace + "/twin has succeeded",
 	} {
-		answer, code, complaint := runMuster(cluster.Kubeconfig, "explain", word, "-n", teams.Namespace, "--config", config, "--local")
+		answer, code, complaint := harness.RunMuster(cluster.Kubeconfig, "explain", word, "-n", teams.Namespace, "--config", config, "--local")
 		if code != 0 || !strings.Contains(answer, sentence) {
 			t.Errorf("explain %s ended with %d and does not say %q: %s%s", word, code, sentence, answer, complaint)
 		}
@@ -174,7 +174,7 @@ func (s trainScene) create(name string, cars int64) {
 	// The webhook suspends it.
 	unstructured.SetNestedField(train.Object, false, "spec", "suspend")
 	created, err := s.cluster.Dynamic.Resource(trains).Namespace(s.teams.Namespace).Create(harness.Context(s), train, metav1.CreateOptions{})
-	must(s, err)
+	harness.Must(s, err)
 	if suspended, _, _ := unstructured.NestedBool(created.Object, "spec", "suspend"); !suspended {
 		s.Fatalf("%s was not suspended", name)
 	}
@@ -201,5 +201,5 @@ func (s trainScene) status(name, status string) {
 	s.Helper()
 	_, err := s.cluster.Dynamic.Resource(trains).Namespace(s.teams.Namespace).Patch(harness.Context(s), name, types.MergePatchType,
 		[]byte(`{"status":`+status+`}`), metav1.PatchOptions{}, "status")
-	must(s, err)
+	harness.Must(s, err)
 }

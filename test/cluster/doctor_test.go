@@ -1,30 +1,12 @@
 package cluster
 
 import (
-	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
 
 	"muster.batch/test/cluster/harness"
 )
-
-type doctorFinding struct {
-	Severity, Rule, Problem, Remedy string
-	Objects                         []string
-	Consequences                    []doctorFinding
-}
-
-// askDoctor is what `muster doctor` finds.
-func askDoctor(t *testing.T, cluster *harness.Cluster) []doctorFinding {
-	t.Helper()
-	said, err := cluster.Shell(t, "command muster doctor -o json")
-	var found struct{ Findings []doctorFinding }
-	if parsed := json.Unmarshal([]byte(said), &found); parsed != nil {
-		t.Fatalf("doctor says %v\n%s", err, said)
-	}
-	return found.Findings
-}
 
 func doctorIsContent(cluster *harness.Cluster, t *testing.T) error {
 	if said, err := cluster.Shell(t, "command muster doctor"); err != nil {
@@ -38,12 +20,12 @@ func doctorIsContent(cluster *harness.Cluster, t *testing.T) error {
 func TestDoctorsCommandsMend(t *testing.T) {
 	cluster := harness.OwnLab(t)
 	cluster.RealNode(t)
-	follow(t, cluster, "install.md", "With kubectl", "First queue and first Job")
+	harness.FollowPage(t, cluster, "install.md", "With kubectl", "First queue and first Job")
 	harness.Eventually(t, time.Minute, "nothing is wrong", func() error { return doctorIsContent(cluster, t) })
 	const stop = `kubectl -n muster-system scale deployment muster --replicas 0
 kubectl -n muster-system wait --for=delete pod -l app.kubernetes.io/name=muster --timeout=1m`
 	// What muster has written into the objects that it was installed by does not stand against the next version.
-	follow(t, cluster, "upgrade.md", "With kubectl")
+	harness.FollowPage(t, cluster, "upgrade.md", "With kubectl")
 	for _, row := range []struct{ rule, severity, damage, also string }{
 		{"muster-scaled-down", "Blocker", stop, "webhook-without-endpoints"},
 		{"right-missing", "Harm", "kubectl delete clusterrolebinding muster", ""},
@@ -56,9 +38,9 @@ kubectl -n muster-system wait --for=delete pod -l app.kubernetes.io/name=muster 
 			if said, err := cluster.Shell(t, row.damage); err != nil {
 				t.Fatalf("%v\n%s", err, said)
 			}
-			var found doctorFinding
+			var found harness.DoctorFinding
 			harness.Eventually(t, time.Minute, "doctor names it", func() error {
-				all := askDoctor(t, cluster)
+				all := harness.AskDoctor(t, cluster)
 				also := row.also == ""
 				for _, finding := range all {
 					if finding.Rule != row.rule {

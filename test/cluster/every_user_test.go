@@ -31,7 +31,7 @@ func askers(t *testing.T, cluster *harness.Cluster, namespace string) []asker {
 	for i := range users {
 		user := &users[i]
 		if user.name != "admin" {
-			user.flags = asUser(user.name)
+			user.flags = harness.AsUser(user.name)
 		}
 		if user.role != "" {
 			cluster.Kubectl(t, "", "create", "rolebinding", user.name, "-n", namespace, "--clusterrole", user.role, "--user", user.name)
@@ -100,7 +100,7 @@ func askEverything(t *testing.T, cluster *harness.Cluster, user asker, page stri
 		wrong = append(wrong, fmt.Sprintf("%s, %v: ", user.name, what)+fmt.Sprintf(format, values...))
 	}
 	for _, question := range questions {
-		out, code, complaint := runMuster(cluster.Kubeconfig, append(append([]string{}, question.arguments...), user.flags...)...)
+		out, code, complaint := harness.RunMuster(cluster.Kubeconfig, append(append([]string{}, question.arguments...), user.flags...)...)
 		text := complaint + out
 		if found := untrue.FindString(text); found != "" {
 			complain(question.arguments, "it says %q:\n%s", found, text)
@@ -120,9 +120,9 @@ func askEverything(t *testing.T, cluster *harness.Cluster, user asker, page stri
 	}
 	for _, view := range views {
 		answer, err := http.Get(page + view)
-		must(t, err)
+		harness.Must(t, err)
 		body, err := io.ReadAll(answer.Body)
-		must(t, err)
+		harness.Must(t, err)
 		answer.Body.Close()
 		if found := untrue.FindString(string(body)); found != "" {
 			complain(view, "it says %q: %s", found, body)
@@ -131,7 +131,7 @@ func askEverything(t *testing.T, cluster *harness.Cluster, user asker, page stri
 			Alarm    string
 			Metadata struct{ Alarm string }
 		}{}
-		must(t, json.Unmarshal(body, &said))
+		harness.Must(t, json.Unmarshal(body, &said))
 		if heard := said.Alarm + said.Metadata.Alarm; answer.StatusCode == http.StatusOK && (alarm == "") != (heard == "") {
 			complain(view, "the alarm is %q: %s", heard, body)
 		}
@@ -141,13 +141,13 @@ func askEverything(t *testing.T, cluster *harness.Cluster, user asker, page stri
 
 func TestEveryUserGetsTheTruth(t *testing.T) {
 	cluster := harness.Connect(t)
-	config := writeFile(t, "config.yaml", namesOfTheManifests)
+	config := harness.WriteFile(t, "config.yaml", harness.NamesOfTheManifests)
 	harness.ApplyRights(t, cluster, config)
-	address := hostAddress(t)
-	muster := startQueueMuster(t, "--config", config, "--kubeconfig", asServiceAccount(t, cluster, "muster-system", "muster"), "--metrics-bind-address", address)
-	serveThroughService(t, cluster, address)
-	mine, other := explainedNamespaces(t, cluster)
-	runs := queuedJob("runs", 1)
+	address := harness.HostAddress(t)
+	muster := harness.StartQueueMuster(t, "--config", config, "--kubeconfig", harness.AsServiceAccount(t, cluster, "muster-system", "muster"), "--metrics-bind-address", address)
+	harness.ServeThroughService(t, cluster, address)
+	mine, other := harness.ExplainedNamespaces(t, cluster)
+	runs := harness.QueuedJob("runs", 1)
 	runs.Spec.Template.Spec.Containers[0].Resources.Requests = nil
 	cluster.CreateJob(t, mine, runs)
 	cluster.WaitForWorkload(t, mine, "runs", "is admitted", harness.HasCondition("Admitted", "True", ""))
@@ -155,7 +155,7 @@ func TestEveryUserGetsTheTruth(t *testing.T) {
 	questions, views := questionsOf(mine, other, mine), pageViews(mine, mine)
 	pages := map[string]string{}
 	for _, user := range users {
-		pages[user.name] = startDashboard(t, cluster.Kubeconfig, mine, user.flags...)
+		pages[user.name] = harness.StartDashboard(t, cluster.Kubeconfig, mine, user.flags...)
 	}
 	everybody := func(alarm string) error {
 		for _, user := range users {
@@ -188,7 +188,7 @@ func TestEveryUserGetsTheTruth(t *testing.T) {
 		muster.Kill(t)
 		harness.Eventually(t, 60*time.Second, "everybody hears it", func() error { return everybody("muster is down since ") })
 		// Also of a kind that muster is never asked about.
-		out, _, complaint := runMuster(cluster.Kubeconfig, "explain", "cronjob/none", "-n", mine)
+		out, _, complaint := harness.RunMuster(cluster.Kubeconfig, "explain", "cronjob/none", "-n", mine)
 		if !strings.HasPrefix(alarmIn(complaint+out), "muster is down since ") {
 			t.Errorf("explain of a CronJob: %s%s", complaint, out)
 		}
@@ -209,7 +209,7 @@ func measureQuestions(t *testing.T, cluster *harness.Cluster, namespace string) 
 		times := []time.Duration{}
 		for range 7 {
 			began := time.Now()
-			if _, code, complaint := runMuster(cluster.Kubeconfig, append([]string{"explain", "job/train", "-n", namespace}, flags...)...); code != 0 {
+			if _, code, complaint := harness.RunMuster(cluster.Kubeconfig, append([]string{"explain", "job/train", "-n", namespace}, flags...)...); code != 0 {
 				t.Errorf("%s: exit code %d, %s", what, code, complaint)
 			}
 			times = append(times, time.Since(began))

@@ -16,7 +16,7 @@ import (
 )
 
 // Deployments are queued by another controller here: this test.
-const externalDeployments = namesOfTheManifests + "integrations: {externalFrameworks: [Deployment.v1.apps]}\n"
+const externalDeployments = harness.NamesOfTheManifests + "integrations: {externalFrameworks: [Deployment.v1.apps]}\n"
 
 // A Workload of an external framework is admitted and evicted by its conditions alone, its finalizer is its
 // controller's, and no user reads that the kind is not queued.
@@ -25,7 +25,7 @@ func TestWorkloadsOfAnExternalFramework(t *testing.T) {
 	policy := harness.Manifests(t, "--only=policies")
 	cluster.Kubectl(t, policy, "apply", "-f", "-")
 	t.Cleanup(func() { cluster.Kubectl(t, policy, "delete", "-f", "-") })
-	harness.StartMuster(t, "--config", writeFile(t, "config.yaml", externalDeployments))
+	harness.StartMuster(t, "--config", harness.WriteFile(t, "config.yaml", externalDeployments))
 	teams := cluster.Teams(t)
 	teams.Flavor("f")
 	teams.Queue("q", teams.Cpus("f=1"), map[string]any{"preemption": map[string]any{"withinClusterQueue": "LowerPriority"}})
@@ -64,22 +64,22 @@ func TestWorkloadsOfAnExternalFramework(t *testing.T) {
 func deploymentWithoutWarning(t *testing.T, cluster *harness.Cluster, namespace string) *unstructured.Unstructured {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", cluster.Kubeconfig)
-	must(t, err)
-	told := &warnings{}
+	harness.Must(t, err)
+	told := &harness.Warnings{}
 	config.WarningHandler = told
 	client, err := dynamic.NewForConfig(config)
-	must(t, err)
+	harness.Must(t, err)
 	kind := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 	object := queuedObject(kind, "Deployment")
 	harness.Set(object, int64(0), "spec", "replicas")
 	harness.Eventually(t, 30*time.Second, "the policy passes over Deployments", func() error {
 		_, err := client.Resource(kind).Namespace(namespace).Create(harness.Context(t), object, harness.DryRun)
-		if warning := told.take(); err == nil && strings.Contains(warning, "muster") {
+		if warning := told.Take(); err == nil && strings.Contains(warning, "muster") {
 			err = fmt.Errorf("it says %q", warning)
 		}
 		return err
 	})
 	deployment, err := client.Resource(kind).Namespace(namespace).Create(harness.Context(t), object, metav1.CreateOptions{})
-	must(t, err)
+	harness.Must(t, err)
 	return deployment
 }

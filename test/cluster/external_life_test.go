@@ -32,9 +32,9 @@ func runWaits(t *testing.T, cluster *harness.Cluster, namespace string, uid type
 
 func runStarts(t *testing.T, cluster *harness.Cluster, namespace string) []corev1.Pod {
 	t.Helper()
-	open(t, cluster, namespace)
+	harness.OpenGate(t, cluster, namespace)
 	pods := cluster.WaitForJobSetPods(t, namespace, "train", 3, 2*time.Minute, "started", harness.MainStarted)
-	checkStartedTogether(t, pods)
+	harness.CheckStartedTogether(t, pods)
 	return pods
 }
 
@@ -48,30 +48,30 @@ func TestBesideAForeignControllerEachRunOfAGangWaitsAnew(t *testing.T) {
 	namespace := cluster.Namespace(t, nil)
 	gang := harness.GroupScheduling(harness.JobSetOf("train",
 		harness.ReplicatedJob{Name: "workers", Pods: 2, Template: harness.RealPod("sleep 600")},
-		harness.ReplicatedJob{Name: "late", Template: gated(harness.RealPod("sleep 600"), namespace)}), 300)
+		harness.ReplicatedJob{Name: "late", Template: harness.Gated(harness.RealPod("sleep 600"), namespace)}), 300)
 	harness.Set(gang, int64(1), "spec", "failurePolicy", "maxRestarts")
 	uid := cluster.CreateJobSet(t, namespace, gang).GetUID()
 	runWaits(t, cluster, namespace, uid, "0")
 	pods := runStarts(t, cluster, namespace)
 
 	// A restart: the foreign controller makes new Jobs.
-	shut(t, cluster)
-	must(t, cluster.Client.CoreV1().Pods(namespace).Delete(harness.Context(t), pods[0].Name, metav1.DeleteOptions{}))
+	harness.ShutGate(t, cluster)
+	harness.Must(t, cluster.Client.CoreV1().Pods(namespace).Delete(harness.Context(t), pods[0].Name, metav1.DeleteOptions{}))
 	runWaits(t, cluster, namespace, uid, "1")
 	runStarts(t, cluster, namespace)
 
 	// Suspend and resume: the same Jobs, the same attempt.
 	cluster.PatchJobSet(t, namespace, "train", `{"spec":{"suspend":true}}`)
 	cluster.WaitForNoPods(t, namespace, "train")
-	shut(t, cluster)
+	harness.ShutGate(t, cluster)
 	cluster.PatchJobSet(t, namespace, "train", `{"spec":{"suspend":false}}`)
 	runWaits(t, cluster, namespace, uid, "1")
 	runStarts(t, cluster, namespace)
 
 	// Another of the same name, and muster dies while it waits: nothing passes, and the deadline stays.
-	shut(t, cluster)
+	harness.ShutGate(t, cluster)
 	background := metav1.DeletePropagationBackground
-	must(t, cluster.Dynamic.Resource(harness.JobSets).Namespace(namespace).Delete(harness.Context(t), "train", metav1.DeleteOptions{PropagationPolicy: &background}))
+	harness.Must(t, cluster.Dynamic.Resource(harness.JobSets).Namespace(namespace).Delete(harness.Context(t), "train", metav1.DeleteOptions{PropagationPolicy: &background}))
 	uid = cluster.CreateJobSet(t, namespace, gang).GetUID()
 	runWaits(t, cluster, namespace, uid, "0")
 	before := deadlineOf(t, cluster, namespace)
@@ -116,7 +116,7 @@ func TestBesideAForeignControllerAGangThatExpiresEndsForGood(t *testing.T) {
 	expiring := func(name, onTimeout string) *unstructured.Unstructured {
 		gang := harness.GroupScheduling(harness.JobSetOf(name,
 			harness.ReplicatedJob{Name: "workers", Template: harness.RealPod("sleep 600")},
-			harness.ReplicatedJob{Name: "late", Template: gated(harness.RealPod("sleep 600"), "never")}), 4)
+			harness.ReplicatedJob{Name: "late", Template: harness.Gated(harness.RealPod("sleep 600"), "never")}), 4)
 		harness.Set(gang, onTimeout, "spec", "groupSchedulingConfig", "onTimeout")
 		harness.Set(gang, int64(2), "spec", "failurePolicy", "maxRestarts")
 		return gang
@@ -168,13 +168,13 @@ func TestBesideAForeignControllerAQueuedJobSetIsAppliedAgainPreemptedAndResumed(
 	apply()
 	teams.Admitted("low")
 	first := map[types.UID]bool{}
-	for _, pod := range cluster.WaitForJobSetPods(t, teams.Namespace, "low", 2, time.Minute, "running", isRunning) {
+	for _, pod := range cluster.WaitForJobSetPods(t, teams.Namespace, "low", 2, time.Minute, "running", harness.IsRunning) {
 		first[pod.UID] = true
 	}
 
 	// What muster has put into the templates is not in the manifest.
 	apply()
-	for _, pod := range cluster.WaitForJobSetPods(t, teams.Namespace, "low", 2, time.Minute, "running", isRunning) {
+	for _, pod := range cluster.WaitForJobSetPods(t, teams.Namespace, "low", 2, time.Minute, "running", harness.IsRunning) {
 		if !first[pod.UID] {
 			t.Errorf("%s is not of the first run", pod.Name)
 		}
@@ -184,8 +184,8 @@ func TestBesideAForeignControllerAQueuedJobSetIsAppliedAgainPreemptedAndResumed(
 	teams.Admitted("high")
 	teams.Await("low", "was preempted", harness.HasCondition("Preempted", "True", "InClusterQueue"), harness.Released)
 	cluster.WaitForNoPods(t, teams.Namespace, "low")
-	cluster.WaitForJobSetPods(t, teams.Namespace, "high", 2, time.Minute, "running", isRunning)
+	cluster.WaitForJobSetPods(t, teams.Namespace, "high", 2, time.Minute, "running", harness.IsRunning)
 	cluster.Delete(t, harness.JobSets, teams.Namespace, "high", metav1.DeletePropagationForeground)
 	teams.Admitted("low")
-	cluster.WaitForJobSetPods(t, teams.Namespace, "low", 2, time.Minute, "running again", isRunning)
+	cluster.WaitForJobSetPods(t, teams.Namespace, "low", 2, time.Minute, "running again", harness.IsRunning)
 }

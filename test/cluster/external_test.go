@@ -50,7 +50,7 @@ func TestBesideAForeignControllerMusterCanLeaveTheDefinitionAlone(t *testing.T) 
 	jobSet.SetAnnotations(map[string]string{harness.TimeoutAnnotation: "300"})
 	cluster.CreateJobSet(t, namespace, jobSet)
 	pods := cluster.WaitForJobSetPods(t, namespace, "train", 2, time.Minute, "started", harness.MainStarted)
-	checkStartedTogether(t, pods)
+	harness.CheckStartedTogether(t, pods)
 	if foreign.KnowsGroups(t) == nil {
 		t.Error("the definition was changed")
 	}
@@ -65,15 +65,15 @@ func TestGangOfAForeignControllerStartsTogetherAndTimesOut(t *testing.T) {
 	namespace := cluster.Namespace(t, nil)
 	cluster.CreateJobSet(t, namespace, harness.GroupScheduling(harness.JobSetOf("train",
 		harness.ReplicatedJob{Name: "workers", Pods: 2, Template: harness.RealPod("sleep 600")},
-		harness.ReplicatedJob{Name: "late", Template: gated(harness.RealPod("sleep 600"), namespace)}), 300))
+		harness.ReplicatedJob{Name: "late", Template: harness.Gated(harness.RealPod("sleep 600"), namespace)}), 300))
 	cluster.CreateJobSet(t, namespace, harness.GroupScheduling(harness.JobSetOf("never",
 		harness.ReplicatedJob{Name: "workers", Template: harness.RealPod("sleep 600")},
-		harness.ReplicatedJob{Name: "late", Template: gated(harness.RealPod("sleep 600"), "never")}), 4))
+		harness.ReplicatedJob{Name: "late", Template: harness.Gated(harness.RealPod("sleep 600"), "never")}), 4))
 
 	cluster.WaitForJobSetPods(t, namespace, "train", 2, time.Minute, "waiting", harness.WaiterRuns)
 	cluster.WaitForJobSet(t, namespace, "never", time.Minute, "failed", harness.HasCondition("Failed", "True", "GroupSchedulingTimeout"))
-	open(t, cluster, namespace)
-	checkStartedTogether(t, cluster.WaitForJobSetPods(t, namespace, "train", 3, time.Minute, "started", harness.MainStarted))
+	harness.OpenGate(t, cluster, namespace)
+	harness.CheckStartedTogether(t, cluster.WaitForJobSetPods(t, namespace, "train", 3, time.Minute, "started", harness.MainStarted))
 }
 
 func TestBesideAForeignControllerMusterMakesNoJobs(t *testing.T) {
@@ -84,9 +84,9 @@ func TestBesideAForeignControllerMusterMakesNoJobs(t *testing.T) {
 	jobSet := harness.JobSetOf("theirs", harness.ReplicatedJob{Name: "workers", Template: harness.HollowPod(-1, 0)})
 	cluster.CreateJobSet(t, namespace, jobSet)
 	// Theirs is there; ours would be named and labelled alike, but by another field manager.
-	job := cluster.WaitForPods(t, namespace, "theirs-workers-0", 1, time.Minute, "running", isRunning)[0]
+	job := cluster.WaitForPods(t, namespace, "theirs-workers-0", 1, time.Minute, "running", harness.IsRunning)[0]
 	owner, err := cluster.Client.BatchV1().Jobs(namespace).Get(harness.Context(t), "theirs-workers-0", metav1.GetOptions{})
-	must(t, err)
+	harness.Must(t, err)
 	for _, entry := range owner.ManagedFields {
 		if entry.Manager == "muster" {
 			t.Errorf("muster has written the Job of %s", job.Name)

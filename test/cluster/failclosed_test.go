@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
@@ -27,8 +26,8 @@ func TestUnlabelledObjectsDoNotNeedMuster(t *testing.T) {
 		create func(context.Context, kubernetes.Interface, string, string) error
 	}{
 		"Jobs":       {1000, createJob},
-		"ConfigMaps": {200, createConfigMap},
-		"Pods":       {200, createPod},
+		"ConfigMaps": {200, harness.CreateConfigMap},
+		"Pods":       {200, harness.CreatePod},
 	}
 	for kind, one := range creators {
 		outcome := harness.Load(ctx, 16, one.count, func(number int) error {
@@ -43,8 +42,8 @@ func TestUnlabelledObjectsDoNotNeedMuster(t *testing.T) {
 	// An update of an unlabelled object, and the delete, neither.
 	_, err := cluster.Client.BatchV1().Jobs(namespace).Patch(ctx, "free-0", types.MergePatchType,
 		[]byte(`{"metadata":{"labels":{"team":"blue"}}}`), metav1.PatchOptions{})
-	must(t, err)
-	must(t, cluster.Client.BatchV1().Jobs(namespace).Delete(ctx, "free-0", metav1.DeleteOptions{}))
+	harness.Must(t, err)
+	harness.Must(t, cluster.Client.BatchV1().Jobs(namespace).Delete(ctx, "free-0", metav1.DeleteOptions{}))
 }
 
 func TestLabelledObjectsAreRefusedWithoutMuster(t *testing.T) {
@@ -54,7 +53,7 @@ func TestLabelledObjectsAreRefusedWithoutMuster(t *testing.T) {
 	ctx := harness.Context(t)
 	jobSets := cluster.Dynamic.Resource(harness.JobSets).Namespace(namespace)
 	existing, err := cluster.Client.BatchV1().Jobs(namespace).Create(ctx, harness.Job("existing", harness.Queue("some")), harness.ForReal)
-	must(t, err)
+	harness.Must(t, err)
 	muster.Kill(t)
 
 	if _, err := cluster.Client.BatchV1().Jobs(namespace).Create(ctx, harness.Job("queued", harness.Queue("some")), harness.ForReal); err == nil {
@@ -69,29 +68,10 @@ func TestLabelledObjectsAreRefusedWithoutMuster(t *testing.T) {
 		t.Error("a queued Job lost its label and was started")
 	}
 	// But what exists can be cleaned up.
-	must(t, cluster.Client.BatchV1().Jobs(namespace).Delete(ctx, existing.Name, metav1.DeleteOptions{}))
+	harness.Must(t, cluster.Client.BatchV1().Jobs(namespace).Delete(ctx, existing.Name, metav1.DeleteOptions{}))
 }
 
 func createJob(ctx context.Context, client kubernetes.Interface, namespace, name string) error {
 	_, err := client.BatchV1().Jobs(namespace).Create(ctx, harness.Job(name, nil), harness.ForReal)
-	return err
-}
-
-func createConfigMap(ctx context.Context, client kubernetes.Interface, namespace, name string) error {
-	_, err := client.CoreV1().ConfigMaps(namespace).Create(ctx, &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-	}, harness.ForReal)
-	return err
-}
-
-func createPod(ctx context.Context, client kubernetes.Interface, namespace, name string) error {
-	_, err := client.CoreV1().Pods(namespace).Create(ctx, &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec: corev1.PodSpec{
-			// Gated, so that the scheduler need not look at it.
-			SchedulingGates: []corev1.PodSchedulingGate{{Name: "example.test/never"}},
-			Containers:      []corev1.Container{{Name: "main", Image: "example.test/main:1"}},
-		},
-	}, harness.ForReal)
 	return err
 }

@@ -20,8 +20,8 @@ func TestWritesThatArriveUnderTheNextLeaderChangeNothing(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.HollowNodes(t)
 	cluster.EnsureMusterNamespace(t)
-	webhooks := startQueueMuster(t, "--config", quickLease(t, neverFree(t, cluster), queuedJobSets))
-	flags := []string{"--jobset-controller", "native", "--config", quickLease(t, usualLease, queuedJobSets), "--webhook-url", webhooks.URL,
+	webhooks := harness.StartQueueMuster(t, "--config", harness.QuickLease(t, harness.NeverFreeLease(t, cluster), harness.QueuedJobSetsConfig))
+	flags := []string{"--jobset-controller", "native", "--config", harness.QuickLease(t, harness.UsualLease, harness.QueuedJobSetsConfig), "--webhook-url", webhooks.URL,
 		"--no-keep-webhook-configurations", "--no-metrics-authorization"}
 	var wires [2]*harness.Wire
 	var replicas [2]*harness.Muster
@@ -85,7 +85,7 @@ func (s lateScene) begin() {
 	s.Helper()
 	s.teams.Queue(s.name, s.teams.Cpus("f=4"), map[string]any{"stopPolicy": "Hold"})
 	jobs, owners := s.jobs()
-	jobSet := harness.JobSetOf(owners[3], harness.ReplicatedJob{Name: "w", Template: oneCPU()})
+	jobSet := harness.JobSetOf(owners[3], harness.ReplicatedJob{Name: "w", Template: harness.OneCPU()})
 	jobSet.SetLabels(harness.Queue(s.name))
 	s.cluster.CreateJobSet(s, s.teams.Namespace, jobSet)
 	harness.Eventually(s, 30*time.Second, "the JobSet has its Job", func() error {
@@ -141,7 +141,7 @@ func (s lateScene) deliver() {
 	jobs, _ := s.jobs()
 	for _, name := range jobs {
 		job, err := s.cluster.Client.BatchV1().Jobs(s.teams.Namespace).Get(harness.Context(s), name, metav1.GetOptions{})
-		must(s, err)
+		harness.Must(s, err)
 		if job.Spec.Suspend == nil || !*job.Spec.Suspend {
 			s.Errorf("Job %s of a queue that is stopped runs", name)
 		}

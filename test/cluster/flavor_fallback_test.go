@@ -22,7 +22,7 @@ import (
 func TestFlavorsThatFailAreLeft(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.HollowNodes(t)
-	startQueueMuster(t)
+	harness.StartQueueMuster(t)
 	runDecisions(t, cluster, []decision{
 		{"a flavor without nodes is left for the next one that has them", func(t *testing.T, teams *harness.Teams) {
 			soldOutIsLeft(t, cluster, teams)
@@ -111,7 +111,7 @@ func soldOutIsLeft(t *testing.T, cluster *harness.Cluster, teams *harness.Teams)
 	teams.RunsWith("late", 1)
 	teams.Await("late", "has started on demand", hasFlavor(teams, "on-demand"), hasFailed(teams),
 		harness.HasCondition("PodsReady", "True", "Started"))
-	if selector := getJob(t, cluster, teams.Namespace, "late").Spec.Template.Spec.NodeSelector[harness.NodeLabel]; selector != "hollow" {
+	if selector := harness.GetJob(t, cluster, teams.Namespace, "late").Spec.Template.Spec.NodeSelector[harness.NodeLabel]; selector != "hollow" {
 		t.Errorf("its pods select the nodes %q", selector)
 	}
 	cluster.WaitForEvent(t, teams.Namespace, evicted.GetName(), "EvictedDueToFlavorFallback", "not all pods were ready within 12s")
@@ -196,14 +196,14 @@ func onlyMusterWrites(t *testing.T, cluster *harness.Cluster, teams *harness.Tea
 		"another round":   `{"flavorFallback":{"clusterQueue":"` + teams.Name("q") + `","round":7}}`,
 		"another history": `{"flavorFallback":{"clusterQueue":"` + teams.Name("other") + `","round":1}}`,
 	} {
-		for _, version := range []string{oldVersion, newVersion} {
+		for _, version := range []string{harness.OldVersion, harness.NewVersion} {
 			if err := patch(version, status); err == nil || !strings.Contains(err.Error(), "is written by muster alone") {
 				t.Errorf("%s in %s: %v", what, version, err)
 			}
 		}
 	}
 	// Any other field of the status can be written.
-	must(t, patch(newVersion, `{"accumulatedPastExecutionTimeSeconds":1}`))
+	harness.Must(t, patch(harness.NewVersion, `{"accumulatedPastExecutionTimeSeconds":1}`))
 }
 
 // The default rounds last a minute, so this muster has another one.
@@ -259,7 +259,7 @@ func oneGroupFallsBack(t *testing.T, cluster *harness.Cluster, teams *harness.Te
 	teams.Await("late", "has left spot", hasFailed(teams, "spot"), hasFlavors(teams, "on-demand", "fast"))
 	teams.RunsWith("late", 1)
 	teams.Await("late", "runs on demand", hasFlavors(teams, "on-demand", "fast"), hasFailed(teams), harness.HasCondition("PodsReady", "True", "Started"))
-	if selector := getJob(t, cluster, teams.Namespace, "late").Spec.Template.Spec.NodeSelector[harness.NodeLabel]; selector != "hollow" {
+	if selector := harness.GetJob(t, cluster, teams.Namespace, "late").Spec.Template.Spec.NodeSelector[harness.NodeLabel]; selector != "hollow" {
 		t.Errorf("its pods select the nodes %q", selector)
 	}
 }
@@ -309,17 +309,19 @@ func bothSpellings(t *testing.T, cluster *harness.Cluster, teams *harness.Teams)
 		map[string]any{"name": teams.Name("on-demand")},
 	}}
 	queue := func(name string, fungibility map[string]any) *unstructured.Unstructured {
-		return queueObject(oldVersion, "ClusterQueue", teams.Name(name), map[string]any{
+		return harness.QueueObjectIn(harness.OldVersion, "ClusterQueue", teams.Name(name), map[string]any{
 			"resourceGroups":    teams.Cpus("reservation=1", "spot=1", "on-demand=1")["resourceGroups"],
 			"flavorFungibility": fungibility,
 		})
 	}
-	queues := inVersion(cluster, oldVersion, "clusterqueues", "")
+	queues := harness.InVersion(cluster, harness.OldVersion, "clusterqueues", "")
 	_, err := queues.Create(context.Background(), queue("kep", map[string]any{"flavorFallbackStrategy": strategy}), metav1.CreateOptions{})
-	must(t, err)
-	t.Cleanup(func() { must(t, queues.Delete(context.Background(), teams.Name("kep"), metav1.DeleteOptions{})) })
-	stored, err := inVersion(cluster, newVersion, "clusterqueues", "").Get(context.Background(), teams.Name("kep"), metav1.GetOptions{})
-	must(t, err)
+	harness.Must(t, err)
+	t.Cleanup(func() {
+		harness.Must(t, queues.Delete(context.Background(), teams.Name("kep"), metav1.DeleteOptions{}))
+	})
+	stored, err := harness.InVersion(cluster, harness.NewVersion, "clusterqueues", "").Get(context.Background(), teams.Name("kep"), metav1.GetOptions{})
+	harness.Must(t, err)
 	rules, _, _ := unstructured.NestedSlice(stored.Object, "spec", "flavorFungibility", "fallbackStrategy", "rules")
 	if fmt.Sprint(rules) != fmt.Sprint(strategy["rules"]) {
 		t.Errorf("it is stored with the rules %v", rules)
@@ -336,7 +338,7 @@ func bothSpellings(t *testing.T, cluster *harness.Cluster, teams *harness.Teams)
 func TestAFlavorWithoutNodesIsLeftOnAKubelet(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.RealNode(t)
-	startQueueMuster(t)
+	harness.StartQueueMuster(t)
 	t.Run("one resource group", func(t *testing.T) { soldOutOnAKubelet(t, cluster, false) })
 	t.Run("two resource groups of which one falls back", func(t *testing.T) { soldOutOnAKubelet(t, cluster, true) })
 }
@@ -364,12 +366,12 @@ func soldOutOnAKubelet(t *testing.T, cluster *harness.Cluster, two bool) {
 	cluster.WaitForPods(t, teams.Namespace, "train", 1, time.Minute, "runs", harness.Phase(corev1.PodRunning))
 	started := teams.Await("train", "has started on demand", hasFlavor(teams, "on-demand"), hasFailed(teams), harness.HasCondition("PodsReady", "True", "Started"))
 	if two {
-		must(t, hasFlavors(teams, "on-demand", "fast")(started))
+		harness.Must(t, hasFlavors(teams, "on-demand", "fast")(started))
 	}
 	if count := evictions(started, "FlavorFallback", "TimeoutForPodsReadyExceeded"); count != 1 {
 		t.Errorf("it was evicted %d times: %v", count, started.Object["status"])
 	}
-	pod := getJob(t, cluster, teams.Namespace, "train").Spec.Template.Spec
+	pod := harness.GetJob(t, cluster, teams.Namespace, "train").Spec.Template.Spec
 	if selector := pod.NodeSelector[harness.NodeLabel]; selector != "real" {
 		t.Errorf("its pods select the nodes %q", selector)
 	}

@@ -44,8 +44,8 @@ func TestWritesThatComeToNothingAreFewAndDelayNobodyElse(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.HollowNodes(t)
 	wire := cluster.Wire(t)
-	config := writeFile(t, "config.yaml", namesOfTheManifests+"integrations: {frameworks: [batch/job, jobset.x-k8s.io/jobset, pod, statefulset]}\n")
-	startQueueMuster(t, "--config", config, "--kubeconfig", wire.Kubeconfig)
+	config := harness.WriteFile(t, "config.yaml", harness.NamesOfTheManifests+"integrations: {frameworks: [batch/job, jobset.x-k8s.io/jobset, pod, statefulset]}\n")
+	harness.StartQueueMuster(t, "--config", config, "--kubeconfig", wire.Kubeconfig)
 	scene := &futileScene{T: t, cluster: cluster, wire: wire, tenant: cluster.Teams(t), other: cluster.Teams(t)}
 	for teams, cpus := range map[*harness.Teams]string{scene.tenant: "f=0", scene.other: "f=1000"} {
 		teams.Flavor("f")
@@ -146,7 +146,7 @@ func refusedJobSet(s *futileScene, concerns bool) {
 }
 
 func waitingTemplate(app string, concerns bool) corev1.PodTemplateSpec {
-	template := servingTemplate("1")
+	template := harness.ServingTemplate("1")
 	template.Labels = map[string]string{"app": app}
 	template.Annotations = map[string]string{}
 	if concerns {
@@ -166,7 +166,7 @@ func groupOfOne(s *futileScene, concerns bool) {
 		ObjectMeta: metav1.ObjectMeta{Name: "excess"},
 		Spec: appsv1.ReplicaSetSpec{Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "excess"}},
 			Template: template}}, metav1.CreateOptions{})
-	must(s.T, err)
+	harness.Must(s.T, err)
 }
 
 func partitionedSet(s *futileScene, concerns bool) {
@@ -187,7 +187,7 @@ func partitionedSet(s *futileScene, concerns bool) {
 		set.Spec.Template.Spec.SchedulingGates = nil
 	}
 	_, err := sets.Create(harness.Context(s), set, metav1.CreateOptions{})
-	must(s.T, err)
+	harness.Must(s.T, err)
 	harness.Eventually(s, time.Minute, "the pods wait", func() error {
 		pods, err := s.cluster.Client.CoreV1().Pods(s.tenant.Namespace).List(harness.Context(s), metav1.ListOptions{LabelSelector: "app=ordinals"})
 		if err == nil && len(pods.Items) != 3 {
@@ -197,5 +197,5 @@ func partitionedSet(s *futileScene, concerns bool) {
 	})
 	_, err = sets.Patch(harness.Context(s), "ordinals", types.MergePatchType,
 		[]byte(`{"spec":{"template":{"metadata":{"annotations":{"example.com/version":"2"}}}}}`), metav1.PatchOptions{})
-	must(s.T, err)
+	harness.Must(s.T, err)
 }

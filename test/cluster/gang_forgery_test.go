@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"muster.batch/test/cluster/harness"
 )
@@ -35,29 +34,17 @@ func forgedPod(member *corev1.Pod, namespace string, owners []metav1.OwnerRefere
 // asJobController is a client for whom the webhook on pods is not called.
 func asJobController(t *testing.T, cluster *harness.Cluster) kubernetes.Interface {
 	t.Helper()
-	return impersonate(t, cluster, "system:serviceaccount:kube-system:job-controller")
-}
-
-// impersonate acts as this user; with its groups too if it is to have their rights.
-func impersonate(t *testing.T, cluster *harness.Cluster, user string, groups ...string) kubernetes.Interface {
-	t.Helper()
-	config, err := clientcmd.BuildConfigFromFlags("", cluster.Kubeconfig)
-	must(t, err)
-	config.Impersonate.UserName = user
-	config.Impersonate.Groups = groups
-	client, err := kubernetes.NewForConfig(config)
-	must(t, err)
-	return client
+	return harness.Impersonate(t, cluster, "system:serviceaccount:kube-system:job-controller")
 }
 
 func TestPodsThatUsersMakeOpenNoBarrier(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.RealNode(t)
-	startGangMuster(t)
+	harness.StartGangMuster(t)
 	namespace, evil := cluster.Namespace(t, nil), cluster.Namespace(t, nil)
 	cluster.CreateJobSet(t, namespace, harness.GroupScheduling(harness.JobSetOf("train",
 		harness.ReplicatedJob{Name: "workers", Pods: 2, Template: harness.RealPod("sleep 600")},
-		harness.ReplicatedJob{Name: "late", Template: gated(harness.RealPod("sleep 600"), namespace)}), 300))
+		harness.ReplicatedJob{Name: "late", Template: harness.Gated(harness.RealPod("sleep 600"), namespace)}), 300))
 	member := cluster.WaitForJobSetPods(t, namespace, "train", 2, time.Minute, "waiting", harness.WaiterRuns)[0]
 
 	for _, ns := range []string{namespace, evil} {
@@ -70,7 +57,7 @@ func TestPodsThatUsersMakeOpenNoBarrier(t *testing.T) {
 	plain := forgedPod(&member, namespace, nil)
 	plain.Labels, plain.Annotations = nil, nil
 	_, err := cluster.Client.CoreV1().Pods(namespace).Create(harness.Context(t), plain, metav1.CreateOptions{})
-	must(t, err)
+	harness.Must(t, err)
 	for pod, patch := range map[string]string{
 		"fake":      `{"metadata":{"labels":{"muster.batch/group-scheduling":"true"}}}`,
 		member.Name: `{"metadata":{"annotations":{"batch.kubernetes.io/job-completion-index":"7"}}}`,
@@ -80,23 +67,23 @@ func TestPodsThatUsersMakeOpenNoBarrier(t *testing.T) {
 			t.Errorf("%s: %v", pod, err)
 		}
 	}
-	must(t, cluster.Client.CoreV1().Pods(namespace).Delete(harness.Context(t), "fake", *metav1.NewDeleteOptions(0)))
+	harness.Must(t, cluster.Client.CoreV1().Pods(namespace).Delete(harness.Context(t), "fake", *metav1.NewDeleteOptions(0)))
 
 	// And past the webhook: a passed pod of another namespace proves nothing. In the gang's own the Job
 	// controller would adopt such a pod, by its labels; there the webhook prevents it.
 	passed := `{"status":{"phase":"Running","initContainerStatuses":[{"name":"` + harness.BarrierContainer + `","image":"true","imageID":"",
 		"ready":true,"restartCount":0,"state":{"terminated":{"exitCode":0,"startedAt":"2026-01-01T00:00:00Z","finishedAt":"2026-01-01T00:00:01Z"}}}]}}`
 	_, err = asJobController(t, cluster).CoreV1().Pods(evil).Create(harness.Context(t), forgedPod(&member, evil, nil), metav1.CreateOptions{})
-	must(t, err)
+	harness.Must(t, err)
 	_, err = cluster.Client.CoreV1().Pods(evil).Patch(harness.Context(t), "fake", types.MergePatchType, []byte(passed), metav1.PatchOptions{}, "status")
-	must(t, err)
+	harness.Must(t, err)
 	// muster takes in pods in the order of their changes: once it has released a gang that came later, it has seen these.
-	marker := realJob("marker", 1, "sleep 600")
+	marker := harness.RealJob("marker", 1, "sleep 600")
 	marker.Annotations = map[string]string{harness.TimeoutAnnotation: "300"}
 	cluster.CreateJob(t, namespace, marker)
 	cluster.WaitForPods(t, namespace, "marker", 1, time.Minute, "started", harness.MainStarted)
 	decided, err := cluster.Client.CoreV1().ConfigMaps(namespace).Get(harness.Context(t), "train-group-scheduling", metav1.GetOptions{})
-	must(t, err)
+	harness.Must(t, err)
 	if decided.Data["started"] != "" {
 		t.Errorf("the gang has started: %q", decided.Data["started"])
 	}
@@ -105,16 +92,16 @@ func TestPodsThatUsersMakeOpenNoBarrier(t *testing.T) {
 			t.Errorf("%s did not wait", pod.Name)
 		}
 	}
-	must(t, cluster.Client.CoreV1().Pods(evil).Delete(harness.Context(t), "fake", *metav1.NewDeleteOptions(0)))
-	open(t, cluster, namespace)
-	checkStartedTogether(t, cluster.WaitForJobSetPods(t, namespace, "train", 3, time.Minute, "started", harness.MainStarted))
+	harness.Must(t, cluster.Client.CoreV1().Pods(evil).Delete(harness.Context(t), "fake", *metav1.NewDeleteOptions(0)))
+	harness.OpenGate(t, cluster, namespace)
+	harness.CheckStartedTogether(t, cluster.WaitForJobSetPods(t, namespace, "train", 3, time.Minute, "started", harness.MainStarted))
 }
 
 // epochOf is the epoch in the first pod template of a JobSet.
 func epochOf(t *testing.T, jobSet *unstructured.Unstructured) string {
 	t.Helper()
 	jobs, _, _ := unstructured.NestedSlice(jobSet.Object, "spec", "replicatedJobs")
-	epoch, found, _ := unstructured.NestedString(jobs[0].(map[string]any), "template", "spec", "template", "metadata", "annotations", epochAnnotation)
+	epoch, found, _ := unstructured.NestedString(jobs[0].(map[string]any), "template", "spec", "template", "metadata", "annotations", harness.EpochAnnotation)
 	if !found {
 		t.Fatalf("no epoch in %v", jobs[0])
 	}
@@ -134,7 +121,7 @@ func TestResumeOfAPrunedGangIsANewRun(t *testing.T) {
 	cluster.WaitForJobSetPods(t, namespace, "train", 2, time.Minute, "started", harness.MainStarted)
 	jobSets := cluster.Resource(t, harness.JobSetGroup, "JobSet", namespace)
 	started, err := jobSets.Get(harness.Context(t), "train", metav1.GetOptions{})
-	must(t, err)
+	harness.Must(t, err)
 
 	foreign.Reinstall(t)
 	touched := func() error {
@@ -160,7 +147,7 @@ func TestResumeOfAPrunedGangIsANewRun(t *testing.T) {
 	})
 	cluster.PatchJobSet(t, namespace, "train", `{"spec":{"suspend":false}}`)
 	resumed, err := jobSets.Get(harness.Context(t), "train", metav1.GetOptions{})
-	must(t, err)
+	harness.Must(t, err)
 	if epochOf(t, resumed) == epochOf(t, started) {
 		t.Errorf("the resumed JobSet has the epoch of its first run, %s", epochOf(t, started))
 	}

@@ -18,9 +18,9 @@ import (
 func TestGangsOfAJobAndOfAJobSetHaveTwoConfigMaps(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.RealNode(t)
-	startGangMuster(t)
+	harness.StartGangMuster(t)
 	namespace := cluster.Namespace(t, nil)
-	job := realJob("train", 1, "sleep 600")
+	job := harness.RealJob("train", 1, "sleep 600")
 	job.Annotations = map[string]string{harness.TimeoutAnnotation: "120"}
 	cluster.CreateJob(t, namespace, job)
 	cluster.CreateJobSet(t, namespace, harness.GroupScheduling(harness.JobSetOf("train-job",
@@ -36,7 +36,7 @@ func TestGangsOfAJobAndOfAJobSetHaveTwoConfigMaps(t *testing.T) {
 	})
 	for name, kind := range map[string]string{"train.job-group-scheduling": "Job", "train-job-group-scheduling": "JobSet"} {
 		made, err := cluster.Client.CoreV1().ConfigMaps(namespace).Get(harness.Context(t), name, metav1.GetOptions{})
-		must(t, err)
+		harness.Must(t, err)
 		if len(made.OwnerReferences) != 1 || made.OwnerReferences[0].Kind != kind {
 			t.Errorf("%s belongs to %+v", name, made.OwnerReferences)
 		}
@@ -47,12 +47,12 @@ func TestGangsOfAJobAndOfAJobSetHaveTwoConfigMaps(t *testing.T) {
 func TestARefusedMemberOfAGangIsNamedWithItsReason(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.HollowNodes(t)
-	startGangMuster(t)
+	harness.StartGangMuster(t)
 	namespace := cluster.Namespace(t, nil)
 	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "no-jobs"}, Spec: corev1.ResourceQuotaSpec{
 		Hard: corev1.ResourceList{"count/jobs.batch": resource.MustParse("0")}}}
 	_, err := cluster.Client.CoreV1().ResourceQuotas(namespace).Create(harness.Context(t), quota, harness.ForReal)
-	must(t, err)
+	harness.Must(t, err)
 	harness.Eventually(t, time.Minute, "the quota acts", func() error {
 		found, err := cluster.Client.CoreV1().ResourceQuotas(namespace).Get(harness.Context(t), "no-jobs", metav1.GetOptions{})
 		if err == nil && len(found.Status.Hard) == 0 {

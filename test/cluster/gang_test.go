@@ -17,68 +17,14 @@ import (
 
 // Gangs under muster, their pods on the real kubelet.
 
-// gate holds back the pods that ask for it until the node bears the label.
-const gate = "muster.batch/gate"
-
-// gated makes pods wait for open(gate name).
-func gated(template corev1.PodTemplateSpec, name string) corev1.PodTemplateSpec {
-	template.Spec.NodeSelector[gate] = name
-	return template
-}
-
-// open lets the gated pods of that name be scheduled.
-func open(t *testing.T, cluster *harness.Cluster, name string) {
-	t.Helper()
-	must(t, labelGate(t, cluster, fmt.Sprintf("%q", name)))
-	t.Cleanup(func() {
-		if err := labelGate(t, cluster, "null"); err != nil {
-			t.Errorf("the node keeps its label: %v", err)
-		}
-	})
-}
-
-// shut holds the gated pods that come from now on.
-func shut(t *testing.T, cluster *harness.Cluster) {
-	t.Helper()
-	must(t, labelGate(t, cluster, "null"))
-}
-
-func labelGate(t *testing.T, cluster *harness.Cluster, value string) error {
-	patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:%s}}}`, gate, value)
-	_, err := cluster.Client.CoreV1().Nodes().Patch(harness.Context(t), cluster.RealNode(t), types.MergePatchType, patch, metav1.PatchOptions{})
-	return err
-}
-
-// checkStartedTogether demands that no main container started before the last
-// waiter had. Kubelets tell time in whole seconds.
-func checkStartedTogether(t *testing.T, pods []corev1.Pod) {
-	t.Helper()
-	var last time.Time
-	for _, pod := range pods {
-		if started := harness.StartedAt(&pod, harness.BarrierContainer); started.After(last) {
-			last = started
-		}
-	}
-	for _, pod := range pods {
-		if main := harness.StartedAt(&pod, "main"); main.Before(last) {
-			t.Errorf("%s started at %s, before the last waiter at %s", pod.Name, main.Format(time.TimeOnly), last.Format(time.TimeOnly))
-		}
-	}
-}
-
-func startGangMuster(t *testing.T, flags ...string) *harness.Muster {
-	t.Helper()
-	return harness.StartMuster(t, append([]string{"--jobset-controller", "native", "--waiter-image", harness.MusterImage}, flags...)...)
-}
-
 func TestGangJobSetWaitsForItsThirdPodAndStartsTogether(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.RealNode(t)
-	startGangMuster(t)
+	harness.StartGangMuster(t)
 	namespace := cluster.Namespace(t, nil)
 	cluster.CreateJobSet(t, namespace, harness.GroupScheduling(harness.JobSetOf("train",
 		harness.ReplicatedJob{Name: "workers", Pods: 2, Template: harness.RealPod("sleep 600")},
-		harness.ReplicatedJob{Name: "late", Template: gated(harness.RealPod("sleep 600"), namespace)}), 300))
+		harness.ReplicatedJob{Name: "late", Template: harness.Gated(harness.RealPod("sleep 600"), namespace)}), 300))
 
 	cluster.WaitForJobSetPods(t, namespace, "train", 2, time.Minute, "waiting", harness.WaiterRuns)
 	cluster.WaitForJobSet(t, namespace, "train", time.Minute, "says who is missing", harness.HasCondition("GroupStarted", "False", ""))
@@ -95,27 +41,27 @@ func TestGangJobSetWaitsForItsThirdPodAndStartsTogether(t *testing.T) {
 		}
 	}
 
-	open(t, cluster, namespace)
+	harness.OpenGate(t, cluster, namespace)
 	pods := cluster.WaitForJobSetPods(t, namespace, "train", 3, time.Minute, "started", harness.MainStarted)
-	checkStartedTogether(t, pods)
+	harness.CheckStartedTogether(t, pods)
 	cluster.WaitForJobSet(t, namespace, "train", time.Minute, "started", harness.HasCondition("GroupStarted", "True", ""))
 
 	// A member that is replaced finds the gate open.
-	must(t, cluster.Client.CoreV1().Pods(namespace).Delete(harness.Context(t), pods[0].Name, metav1.DeleteOptions{}))
+	harness.Must(t, cluster.Client.CoreV1().Pods(namespace).Delete(harness.Context(t), pods[0].Name, metav1.DeleteOptions{}))
 }
 
 func TestReplacedMemberOfAStartedGangPassesAtOnce(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.RealNode(t)
-	startGangMuster(t)
+	harness.StartGangMuster(t)
 	namespace := cluster.Namespace(t, nil)
-	job := realJob("gang", 2, "sleep 600")
+	job := harness.RealJob("gang", 2, "sleep 600")
 	job.Annotations = map[string]string{harness.TimeoutAnnotation: "300"}
 	*job.Spec.BackoffLimit = 3
 	cluster.CreateJob(t, namespace, job)
 	first := cluster.WaitForPods(t, namespace, "gang", 2, time.Minute, "started", harness.MainStarted)[0]
 
-	must(t, cluster.Client.CoreV1().Pods(namespace).Delete(harness.Context(t), first.Name, metav1.DeleteOptions{}))
+	harness.Must(t, cluster.Client.CoreV1().Pods(namespace).Delete(harness.Context(t), first.Name, metav1.DeleteOptions{}))
 	replaced := cluster.WaitForPods(t, namespace, "gang", 2, time.Minute, "started, the deleted one not among them", func(pod *corev1.Pod) bool {
 		return harness.MainStarted(pod) && pod.UID != first.UID
 	})
@@ -130,11 +76,11 @@ func TestReplacedMemberOfAStartedGangPassesAtOnce(t *testing.T) {
 func TestGangJobThatIsNeverCompleteFailsAtItsDeadlineAndSaysWhoWasMissing(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.RealNode(t)
-	startGangMuster(t)
+	harness.StartGangMuster(t)
 	namespace := cluster.Namespace(t, nil)
 	// One of the pods has to wait by then.
-	deadline := min(max(4, int(2*startUpTime(t, cluster, realJob("pace", 1, "sleep 60")).Seconds())), 40)
-	job := realJob("gang", 2, "echo this must not run")
+	deadline := min(max(4, int(2*harness.StartUpTime(t, cluster, harness.RealJob("pace", 1, "sleep 60")).Seconds())), 40)
+	job := harness.RealJob("gang", 2, "echo this must not run")
 	job.Annotations = map[string]string{harness.TimeoutAnnotation: fmt.Sprint(deadline)}
 	// The second pod finds no place: both must not be on one node.
 	job.Spec.Template.Labels = map[string]string{"gang": "one-per-node"}
@@ -165,7 +111,7 @@ func TestGangJobThatIsNeverCompleteFailsAtItsDeadlineAndSaysWhoWasMissing(t *tes
 func TestSuspendedAndResumedGangWaitsAnew(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.RealNode(t)
-	startGangMuster(t)
+	harness.StartGangMuster(t)
 	namespace := cluster.Namespace(t, nil)
 	cluster.CreateJobSet(t, namespace, harness.GroupScheduling(harness.JobSetOf("train",
 		harness.ReplicatedJob{Name: "workers", Pods: 2, Template: harness.RealPod("sleep 600")}), 300))
@@ -183,10 +129,10 @@ func TestSuspendedAndResumedGangWaitsAnew(t *testing.T) {
 			t.Errorf("%s is of the old run", pod.Name)
 		}
 	}
-	checkStartedTogether(t, pods)
+	harness.CheckStartedTogether(t, pods)
 	decided, err := cluster.Client.CoreV1().ConfigMaps(namespace).Get(harness.Context(t), "train-group-scheduling", metav1.GetOptions{})
-	must(t, err)
-	if epoch := pods[0].Annotations[epochAnnotation]; !strings.Contains(decided.Data["started"], epoch) {
+	harness.Must(t, err)
+	if epoch := pods[0].Annotations[harness.EpochAnnotation]; !strings.Contains(decided.Data["started"], epoch) {
 		t.Errorf("epoch %s is not among the started: %q", epoch, decided.Data["started"])
 	}
 }
@@ -194,17 +140,17 @@ func TestSuspendedAndResumedGangWaitsAnew(t *testing.T) {
 func TestForeignConfigMapUnderTheGangsNameIsNeverTouched(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.RealNode(t)
-	startGangMuster(t)
+	harness.StartGangMuster(t)
 	namespace := cluster.Namespace(t, nil)
 	// A user's file `started` must open nothing either.
-	decide(t, cluster, namespace, "gang.job-group-scheduling", map[string]string{"started": "yes"})
-	job := realJob("gang", 1, "echo this must not run")
+	harness.WriteDecision(t, cluster, namespace, "gang.job-group-scheduling", map[string]string{"started": "yes"})
+	job := harness.RealJob("gang", 1, "echo this must not run")
 	job.Annotations = map[string]string{harness.TimeoutAnnotation: "4"}
 	cluster.CreateJob(t, namespace, job)
 
 	cluster.WaitForJob(t, namespace, "gang", time.Minute, batchv1.JobFailed)
 	left, err := cluster.Client.CoreV1().ConfigMaps(namespace).Get(harness.Context(t), "gang.job-group-scheduling", metav1.GetOptions{})
-	must(t, err)
+	harness.Must(t, err)
 	if len(left.Data) != 1 || left.Data["started"] != "yes" || len(left.OwnerReferences) != 0 {
 		t.Errorf("it is now %+v", left)
 	}

@@ -39,7 +39,7 @@ func musterHistory(t *testing.T, kubeconfig string, arguments ...string) (moment
 	_ = command.Run()
 	var answer moments
 	if out.Len() > 0 {
-		must(t, json.Unmarshal(out.Bytes(), &answer))
+		harness.Must(t, json.Unmarshal(out.Bytes(), &answer))
 	}
 	return answer, command.ProcessState.ExitCode(), errors.String()
 }
@@ -48,16 +48,16 @@ func musterHistory(t *testing.T, kubeconfig string, arguments ...string) (moment
 // a restart the conditions say what they can.
 func TestHistorySaysWhatHasHappenedToAJob(t *testing.T) {
 	cluster := harness.Connect(t)
-	harness.ApplyRights(t, cluster, writeFile(t, "config.yaml", namesOfTheManifests))
-	address := hostAddress(t)
-	leader := startQueueMuster(t, "--metrics-bind-address", address)
-	serveThroughService(t, cluster, address)
+	harness.ApplyRights(t, cluster, harness.WriteFile(t, "config.yaml", harness.NamesOfTheManifests))
+	address := harness.HostAddress(t)
+	leader := harness.StartQueueMuster(t, "--metrics-bind-address", address)
+	harness.ServeThroughService(t, cluster, address)
 	// One address for all: a definition with another one ends the watches; later changes are seen late.
 	replica := []string{"--jobset-controller", "native", "--webhook-url", leader.URL}
 	follower := harness.LaunchMuster(t, replica...)
-	mine, other := explainedNamespaces(t, cluster)
-	explainUsers(t, cluster, mine)
-	dev := asServiceAccount(t, cluster, mine, "dev")
+	mine, other := harness.ExplainedNamespaces(t, cluster)
+	harness.ExplainUsers(t, cluster, mine)
+	dev := harness.AsServiceAccount(t, cluster, mine, "dev")
 	path := "/explain/v1/namespaces/" + mine + "/jobs/train"
 
 	awaitMoment := func(what string) moments {
@@ -84,9 +84,9 @@ func TestHistorySaysWhatHasHappenedToAJob(t *testing.T) {
 		t.Errorf("the moments are\n%s", text)
 	}
 	t.Run("a replica that follows tells the same", func(t *testing.T) {
-		token := explainToken(t, cluster, mine, "dev")
+		token := harness.ExplainToken(t, cluster, mine, "dev")
 		harness.Eventually(t, 30*time.Second, "the follower's history", func() error {
-			status, body := askMetricsPort(t, follower, path, token)
+			status, body := harness.AskMetricsPort(t, follower, path, token)
 			if status != 200 || !strings.Contains(body, "Waits (WaitingForQuota)") || !strings.Contains(body, "Admitted on ") {
 				return fmt.Errorf("%d %s", status, body)
 			}
@@ -95,9 +95,9 @@ func TestHistorySaysWhatHasHappenedToAJob(t *testing.T) {
 	})
 	t.Run("a replica that began later says what comes from conditions", func(t *testing.T) {
 		late := harness.LaunchMuster(t, replica...)
-		token := explainToken(t, cluster, mine, "dev")
+		token := harness.ExplainToken(t, cluster, mine, "dev")
 		harness.Eventually(t, 30*time.Second, "the history of the one that began later", func() error {
-			status, body := askMetricsPort(t, late, path, token)
+			status, body := harness.AskMetricsPort(t, late, path, token)
 			if status != 200 || !strings.Contains(body, "Admitted on ") || !strings.Contains(body, `"fromConditions":true`) {
 				return fmt.Errorf("%d %s", status, body)
 			}
@@ -105,7 +105,7 @@ func TestHistorySaysWhatHasHappenedToAJob(t *testing.T) {
 		})
 	})
 	t.Run("who may not get the job reads no history", func(t *testing.T) {
-		if _, code, complaint := musterHistory(t, asServiceAccount(t, cluster, mine, "stranger"), "job/train", "-n", mine); code != 1 || !strings.Contains(complaint, "cannot") {
+		if _, code, complaint := musterHistory(t, harness.AsServiceAccount(t, cluster, mine, "stranger"), "job/train", "-n", mine); code != 1 || !strings.Contains(complaint, "cannot") {
 			t.Errorf("exit code %d: %s", code, complaint)
 		}
 	})

@@ -34,7 +34,7 @@ func (a *attack) jobOf(name string) *unstructured.Unstructured {
 		}
 	})
 	if a.oneIn(4) {
-		must(a, unstructured.SetNestedSlice(object.Object, a.owners(), "metadata", "ownerReferences"))
+		harness.Must(a, unstructured.SetNestedSlice(object.Object, a.owners(), "metadata", "ownerReferences"))
 	}
 	if a.oneIn(4) {
 		object.SetAnnotations(map[string]string{a.key(): a.value()})
@@ -74,7 +74,7 @@ func (a *attack) key() string {
 func (a *attack) value() string {
 	values := []string{"q", "1", "0", "true", "stolen", "example.com/gate", a.victim.GetName()}
 	list, err := a.cluster.Dynamic.Resource(harness.Workloads).Namespace(a.namespace).List(harness.Context(a), metav1.ListOptions{})
-	must(a, err)
+	harness.Must(a, err)
 	for i := range list.Items {
 		values = append(values, list.Items[i].GetName())
 	}
@@ -105,7 +105,7 @@ func (a *attack) specOf(target *unstructured.Unstructured) fields {
 		if a.oneIn(2) {
 			first["replicas"] = int64(pods)
 		} else {
-			must(a, unstructured.SetNestedField(first, int64(pods), "template", "spec", "parallelism"))
+			harness.Must(a, unstructured.SetNestedField(first, int64(pods), "template", "spec", "parallelism"))
 		}
 		return spec(fields{"replicatedJobs": jobs})
 	}

@@ -32,7 +32,7 @@ func TestHostileTenantInRandomOrders(t *testing.T) {
 	seeds := []uint64{1, 2, uint64(time.Now().UnixNano() % 1_000_000)}
 	if text := os.Getenv("MUSTER_HOSTILE_SEED"); text != "" {
 		seed, err := strconv.ParseUint(text, 10, 64)
-		must(t, err)
+		harness.Must(t, err)
 		seeds = []uint64{seed}
 	}
 	cluster := startMusterForTenants(t, everyJobManaged)
@@ -66,7 +66,7 @@ type attack struct {
 
 func newAttack(h *hostileTenant, quota *harness.Quota, seed uint64) *attack {
 	h.Helper()
-	awaitCollector(h.T, h.cluster, h.namespace)
+	harness.AwaitCollector(h.T, h.cluster, h.namespace)
 	h.others.Job("q", "secret-waiting", 1, "5")
 	h.others.Waits("secret-waiting", "ExceedsMaxQuota")
 	victim := h.others.Await("secret-training", "is admitted", harness.HasCondition("Admitted", "True", ""))
@@ -127,7 +127,7 @@ func (a *attack) target() *unstructured.Unstructured {
 	var all []*unstructured.Unstructured
 	for _, kind := range []schema.GroupVersionResource{jobsOf, harness.JobSets} {
 		list, err := a.of(kind).List(harness.Context(a), metav1.ListOptions{})
-		must(a, err)
+		harness.Must(a, err)
 		for i := range list.Items {
 			all = append(all, &list.Items[i])
 		}
@@ -159,7 +159,7 @@ func (a *attack) create() {
 		}
 		maps.Copy(labels, map[string]string{harness.ReplicatedNameLabel: "w", harness.RestartAttemptLabel: "0", harness.JobSetNameLabel: name})
 		object.SetLabels(labels)
-		must(a, unstructured.SetNestedSlice(object.Object, a.owners(), "metadata", "ownerReferences"))
+		harness.Must(a, unstructured.SetNestedSlice(object.Object, a.owners(), "metadata", "ownerReferences"))
 	case a.oneIn(3):
 		object = a.jobSet(name, oneOf(a, "q", "q", "q", ""), int64(1+a.chance.IntN(2)))
 	default:
@@ -177,13 +177,13 @@ func (a *attack) create() {
 func (a *attack) forgePod() {
 	a.Helper()
 	a.made++
-	template := oneCPU()
+	template := harness.OneCPU()
 	pod := &unstructured.Unstructured{Object: fields{"apiVersion": "v1", "kind": "Pod", "metadata": fields{"name": fmt.Sprint("forged-", a.made),
 		"labels": fields{forgedLabel: "true", harness.JobSetNameLabel: "mine1", "jobset.sigs.k8s.io/jobset-uid": "1-2-3"}, "ownerReferences": a.owners()}}}
 	podSpec, err := json.Marshal(template.Spec)
-	must(a, err)
+	harness.Must(a, err)
 	into := map[string]any{}
-	must(a, json.Unmarshal(podSpec, &into))
+	harness.Must(a, json.Unmarshal(podSpec, &into))
 	pod.Object["spec"] = into
 	_, err = a.of(podsOf).Create(harness.Context(a), pod, harness.ForReal)
 	a.tell("forge a pod", pod.Object["metadata"], err)
@@ -281,7 +281,7 @@ func (a *attack) check(grace time.Duration) {
 	}
 	for name, suspended := range map[string]bool{"secret-training": false, "secret-waiting": true} {
 		job, err := a.cluster.Client.BatchV1().Jobs(a.neighbour).Get(harness.Context(a), name, metav1.GetOptions{})
-		must(a, err)
+		harness.Must(a, err)
 		if got := job.Spec.Suspend != nil && *job.Spec.Suspend; got != suspended {
 			a.Errorf("the neighbour's Job %s: suspended %v", name, got)
 		}
@@ -301,7 +301,7 @@ func (a *attack) end() {
 	a.overrun.CheckAlternation(a)
 	for _, kind := range []schema.GroupVersionResource{jobsOf, harness.JobSets, harness.Workloads, {Version: "v1", Resource: "events"}} {
 		list, err := a.cluster.Dynamic.Resource(kind).Namespace(a.namespace).List(harness.Context(a), metav1.ListOptions{})
-		must(a, err)
+		harness.Must(a, err)
 		for i := range list.Items {
 			text := harness.ToJSON(a, list.Items[i].Object["status"]) + fmt.Sprint(list.Items[i].Object["note"], list.Items[i].Object["message"])
 			// The tenant itself speaks of the neighbour's Workload and ClusterQueue, and reads that they are not its own.

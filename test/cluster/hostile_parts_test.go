@@ -42,9 +42,9 @@ func (h *hostileTenant) namesQueueInTemplate(t *testing.T) {
 	h = h.in(t)
 	set := h.jobSet("storm", "", 10)
 	jobs, _, err := unstructured.NestedSlice(set.Object, "spec", "replicatedJobs")
-	must(t, err)
-	must(t, unstructured.SetNestedField(jobs[0].(map[string]any), "q", "template", "metadata", "labels", "kueue.x-k8s.io/queue-name"))
-	must(t, unstructured.SetNestedSlice(set.Object, jobs, "spec", "replicatedJobs"))
+	harness.Must(t, err)
+	harness.Must(t, unstructured.SetNestedField(jobs[0].(map[string]any), "q", "template", "metadata", "labels", "kueue.x-k8s.io/queue-name"))
+	harness.Must(t, unstructured.SetNestedSlice(set.Object, jobs, "spec", "replicatedJobs"))
 	_, err = h.of(harness.JobSets).Create(harness.Context(t), set, harness.ForReal)
 	h.refused("a queue in the template of a JobSet", err, "spec.replicatedJobs[0].template.metadata.labels")
 }
@@ -54,13 +54,13 @@ func (h *hostileTenant) growsWhileSuspended(t *testing.T) {
 	h.create(jobsOf, h.job("grows", "q", 2, manyCompletions))
 	h.awaitPods(2)
 	for range 3 {
-		must(t, h.patch(jobsOf, "grows", spec(fields{"suspend": true, "parallelism": 40})))
+		harness.Must(t, h.patch(jobsOf, "grows", spec(fields{"suspend": true, "parallelism": 40})))
 		h.refused("a start of a Job that has grown", h.patch(jobsOf, "grows", spec(fields{"suspend": false})), "spec.suspend")
 	}
-	must(t, h.patch(jobsOf, "grows", spec(fields{"parallelism": 2})))
+	harness.Must(t, h.patch(jobsOf, "grows", spec(fields{"parallelism": 2})))
 	h.awaitPods(2)
 	elastic := fields{"metadata": fields{"annotations": fields{"kueue.x-k8s.io/elastic-job": "true"}}}
-	must(t, h.patch(jobsOf, "grows", spec(fields{"suspend": true, "parallelism": 1})))
+	harness.Must(t, h.patch(jobsOf, "grows", spec(fields{"suspend": true, "parallelism": 1})))
 	if err := h.patch(jobsOf, "grows", elastic); err == nil {
 		h.awaitPods(1)
 		h.refused("growth of an elastic Job", h.patch(jobsOf, "grows", spec(fields{"parallelism": 40})), "spec.parallelism")
@@ -78,12 +78,12 @@ func manyCompletions(job *batchv1.Job) {
 func (h *hostileTenant) outlivesItsController(t *testing.T) {
 	h = h.in(t)
 	set := h.jobSet("elsewhere", "", 1)
-	must(t, unstructured.SetNestedField(set.Object, "example.com/controller", "spec", "managedBy"))
+	harness.Must(t, unstructured.SetNestedField(set.Object, "example.com/controller", "spec", "managedBy"))
 	made := h.create(harness.JobSets, set)
 	orphan := h.job("orphan", "q", 2, manyCompletions)
 	owners := ownedBy(made)
 	owners[0].(map[string]any)["apiVersion"] = "jobset.x-k8s.io/v1alpha1"
-	must(t, unstructured.SetNestedSlice(orphan.Object, owners, "metadata", "ownerReferences"))
+	harness.Must(t, unstructured.SetNestedSlice(orphan.Object, owners, "metadata", "ownerReferences"))
 	// muster refuses a Job whose controller it has not seen yet.
 	harness.Eventually(t, 10*time.Second, "the Job of the JobSet", func() error {
 		_, err := h.of(jobsOf).Create(harness.Context(t), orphan, harness.ForReal)
@@ -91,11 +91,11 @@ func (h *hostileTenant) outlivesItsController(t *testing.T) {
 	})
 	h.awaitPods(2)
 	h.delete("jobset", "elsewhere")
-	must(t, h.patch(jobsOf, "orphan", spec(fields{"suspend": true, "parallelism": 40})))
+	harness.Must(t, h.patch(jobsOf, "orphan", spec(fields{"suspend": true, "parallelism": 40})))
 	h.refused("a start without a controller", h.patch(jobsOf, "orphan", spec(fields{"suspend": false})), "spec.suspend")
 	h.awaitPods(0)
 	// It is queued by itself, as a Job without a controller.
-	must(t, h.patch(jobsOf, "orphan", spec(fields{"parallelism": 2})))
+	harness.Must(t, h.patch(jobsOf, "orphan", spec(fields{"parallelism": 2})))
 	h.awaitPods(2)
 	h.delete("job", "orphan")
 	h.awaitPods(0)
@@ -104,17 +104,17 @@ func (h *hostileTenant) outlivesItsController(t *testing.T) {
 func (h *hostileTenant) makesPartBeforehand(t *testing.T) {
 	h = h.in(t)
 	pods := func(cpu string) corev1.PodTemplateSpec {
-		template := oneCPU()
+		template := harness.OneCPU()
 		template.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse(cpu)
 		return template
 	}
 	set := harness.JobSetOf("parts", harness.ReplicatedJob{Name: "a", Pods: 1, Template: pods("1")},
 		harness.ReplicatedJob{Name: "b", Pods: 1, Template: pods("1")})
-	must(t, unstructured.SetNestedField(set.Object, true, "spec", "suspend"))
+	harness.Must(t, unstructured.SetNestedField(set.Object, true, "spec", "suspend"))
 	jobs, _, err := unstructured.NestedSlice(set.Object, "spec", "replicatedJobs")
-	must(t, err)
+	harness.Must(t, err)
 	jobs[1].(map[string]any)["dependsOn"] = []any{map[string]any{"name": "a", "status": "Ready"}}
-	must(t, unstructured.SetNestedSlice(set.Object, jobs, "spec", "replicatedJobs"))
+	harness.Must(t, unstructured.SetNestedSlice(set.Object, jobs, "spec", "replicatedJobs"))
 	made := h.create(harness.JobSets, set)
 
 	labels := h.awaitJob("parts-a-0").GetLabels()
@@ -125,12 +125,12 @@ func (h *hostileTenant) makesPartBeforehand(t *testing.T) {
 	mode := batchv1.IndexedCompletion
 	part.Spec.CompletionMode = &mode
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(part)
-	must(t, err)
+	harness.Must(t, err)
 	forged := &unstructured.Unstructured{Object: object}
-	must(t, unstructured.SetNestedSlice(forged.Object, ownedBy(made), "metadata", "ownerReferences"))
+	harness.Must(t, unstructured.SetNestedSlice(forged.Object, ownedBy(made), "metadata", "ownerReferences"))
 	h.create(jobsOf, forged)
 
-	must(t, h.patch(harness.JobSets, "parts", fields{"metadata": fields{"labels": fields{"kueue.x-k8s.io/queue-name": "q"}}}))
+	harness.Must(t, h.patch(harness.JobSets, "parts", fields{"metadata": fields{"labels": fields{"kueue.x-k8s.io/queue-name": "q"}}}))
 	// muster makes the Job again, with what the JobSet says.
 	harness.Eventually(t, 2*time.Minute, "both Jobs run as the JobSet says", func() error {
 		names, cpus := h.livePods()
@@ -148,11 +148,11 @@ func (h *hostileTenant) takesWorkloadOfGroup(t *testing.T) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "one",
 		Labels:      map[string]string{"kueue.x-k8s.io/queue-name": "q", "kueue.x-k8s.io/pod-group-name": "group"},
 		Annotations: map[string]string{"kueue.x-k8s.io/pod-group-total-count": "1", "kueue.x-k8s.io/role-hash": "main"}},
-		Spec: oneCPU().Spec}
+		Spec: harness.OneCPU().Spec}
 	pod.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("2")
 	pod.APIVersion, pod.Kind = "v1", "Pod"
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(pod)
-	must(t, err)
+	harness.Must(t, err)
 	h.create(podsOf, &unstructured.Unstructured{Object: object})
 	h.cluster.AwaitWorkload(t, h.namespace, "group", "is admitted", harness.HasCondition("Admitted", "True", ""))
 
@@ -170,7 +170,7 @@ func (h *hostileTenant) takesWorkloadOfGroup(t *testing.T) {
 // `told` asks whether there is an Event of this reason about a Job.
 func (h *hostileTenant) told(job, reason string) error {
 	events, err := h.cluster.Client.EventsV1().Events(h.namespace).List(harness.Context(h.T), metav1.ListOptions{})
-	must(h.T, err)
+	harness.Must(h.T, err)
 	for i := range events.Items {
 		if events.Items[i].Regarding.Name == job && events.Items[i].Reason == reason {
 			return nil

@@ -11,7 +11,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -57,9 +56,9 @@ integrations: {frameworks: [batch/job, jobset.x-k8s.io/jobset]}
 func startMusterForTenants(t *testing.T, settings string) *harness.Cluster {
 	t.Helper()
 	cluster := harness.Connect(t)
-	config := writeFile(t, "config.yaml", namesOfTheManifests+settings)
+	config := harness.WriteFile(t, "config.yaml", harness.NamesOfTheManifests+settings)
 	harness.ApplyRights(t, cluster, config)
-	startQueueMuster(t, "--config", config, "--kubeconfig", asServiceAccount(t, cluster, "muster-system", "muster"))
+	harness.StartQueueMuster(t, "--config", config, "--kubeconfig", harness.AsServiceAccount(t, cluster, "muster-system", "muster"))
 	return cluster
 }
 
@@ -84,11 +83,11 @@ func addHostileTenant(t *testing.T, cluster *harness.Cluster, resources ...strin
 	for _, role := range []string{"tenant", "reader"} {
 		kubectl("create", "rolebinding", role, "--role", role, "--serviceaccount", teams.Namespace+":tenant")
 	}
-	rest, err := clientcmd.BuildConfigFromFlags("", asServiceAccount(t, cluster, teams.Namespace, "tenant"))
-	must(t, err)
+	rest, err := clientcmd.BuildConfigFromFlags("", harness.AsServiceAccount(t, cluster, teams.Namespace, "tenant"))
+	harness.Must(t, err)
 	rest.QPS = -1
 	client, err := dynamic.NewForConfig(rest)
-	must(t, err)
+	harness.Must(t, err)
 	return &hostileTenant{t, cluster, client, teams.Namespace, neighbour.Namespace, neighbour}
 }
 
@@ -102,23 +101,17 @@ func (h *hostileTenant) job(name, queue string, pods int32, edit ...func(*batchv
 	if queue != "" {
 		job.Labels = harness.Queue(queue)
 	}
-	job.Spec.Parallelism, job.Spec.Template = &pods, oneCPU()
+	job.Spec.Parallelism, job.Spec.Template = &pods, harness.OneCPU()
 	for _, each := range edit {
 		each(job)
 	}
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(job)
-	must(h.T, err)
+	harness.Must(h.T, err)
 	return &unstructured.Unstructured{Object: object}
 }
 
-func oneCPU() corev1.PodTemplateSpec {
-	template := harness.HollowPod(-1, 0)
-	template.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}
-	return template
-}
-
 func (h *hostileTenant) jobSet(name, queue string, pods int64) *unstructured.Unstructured {
-	jobSet := harness.JobSetOf(name, harness.ReplicatedJob{Name: "w", Pods: pods, Template: oneCPU()})
+	jobSet := harness.JobSetOf(name, harness.ReplicatedJob{Name: "w", Pods: pods, Template: harness.OneCPU()})
 	if queue != "" {
 		jobSet.SetLabels(harness.Queue(queue))
 	}
@@ -128,13 +121,13 @@ func (h *hostileTenant) jobSet(name, queue string, pods int64) *unstructured.Uns
 func (h *hostileTenant) create(kind schema.GroupVersionResource, object *unstructured.Unstructured) *unstructured.Unstructured {
 	h.Helper()
 	made, err := h.of(kind).Create(harness.Context(h.T), object, harness.ForReal)
-	must(h.T, err)
+	harness.Must(h.T, err)
 	return made
 }
 
 func (h *hostileTenant) patch(kind schema.GroupVersionResource, name string, patch any, subresources ...string) error {
 	text, err := json.Marshal(patch)
-	must(h.T, err)
+	harness.Must(h.T, err)
 	_, err = h.of(kind).Patch(harness.Context(h.T), name, types.MergePatchType, text, metav1.PatchOptions{}, subresources...)
 	return err
 }
@@ -158,7 +151,7 @@ func ownedBy(object *unstructured.Unstructured) []any {
 func (h *hostileTenant) livePods() (names []string, cpus int64) {
 	h.Helper()
 	list, err := h.cluster.Client.CoreV1().Pods(h.namespace).List(harness.Context(h.T), metav1.ListOptions{})
-	must(h.T, err)
+	harness.Must(h.T, err)
 	for i := range list.Items {
 		if cpu, counts := countedCPU(&list.Items[i]); counts {
 			names, cpus = append(names, list.Items[i].Name), cpus+cpu
@@ -185,9 +178,9 @@ func (h *hostileTenant) watchPods() {
 	ctx, cancel := context.WithCancel(context.Background())
 	pods := h.cluster.Client.CoreV1().Pods(h.namespace)
 	list, err := pods.List(ctx, metav1.ListOptions{})
-	must(h.T, err)
+	harness.Must(h.T, err)
 	watcher, err := pods.Watch(ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion})
-	must(h.T, err)
+	harness.Must(h.T, err)
 	live, done := map[types.UID]int64{}, make(chan struct{})
 	for i := range list.Items {
 		if cpu, counts := countedCPU(&list.Items[i]); counts {
@@ -259,7 +252,7 @@ func TestHostileTenantIsRefused(t *testing.T) {
 		"metadata.ownerReferences")
 	h.refused("starting a queued Job", h.patch(jobsOf, "big", spec(fields{"suspend": false})), "spec.suspend")
 	part := h.job("below-a-job", "", 50)
-	must(t, unstructured.SetNestedSlice(part.Object, ownedBy(anchor), "metadata", "ownerReferences"))
+	harness.Must(t, unstructured.SetNestedSlice(part.Object, ownedBy(anchor), "metadata", "ownerReferences"))
 	if made := h.create(jobsOf, part); !isSuspended(made) {
 		t.Error("a Job below a queued Job was created running")
 	}
@@ -278,14 +271,14 @@ func TestHostileTenantIsRefused(t *testing.T) {
 	h.refused("growth of a Job of an admitted JobSet", h.patch(jobsOf, "runs-w-0", spec(fields{"parallelism": 50, "completions": 50})), "spec.parallelism")
 	forged := h.job("runs-w-1", "", 50)
 	forged.SetLabels(h.awaitJob("runs-w-0").GetLabels())
-	must(t, unstructured.SetNestedSlice(forged.Object, ownedBy(set), "metadata", "ownerReferences"))
+	harness.Must(t, unstructured.SetNestedSlice(forged.Object, ownedBy(set), "metadata", "ownerReferences"))
 	_, err := h.of(jobsOf).Create(harness.Context(t), forged, harness.ForReal)
 	h.refused("a forged Job of an admitted JobSet", err, "metadata.ownerReferences")
 
 	h.create(jobsOf, h.job("small", "q", 1))
 	h.awaitPods(2)
 	h.refused("growth of a running Job", h.patch(jobsOf, "small", spec(fields{"parallelism": 50})), "spec.parallelism")
-	must(t, h.patch(jobsOf, "small", spec(fields{"parallelism": 50, "suspend": true})))
+	harness.Must(t, h.patch(jobsOf, "small", spec(fields{"parallelism": 50, "suspend": true})))
 	h.awaitPods(1)
 	h.hoardsNothing()
 	h.discloseNothing()
@@ -301,7 +294,7 @@ func (h *hostileTenant) hoardsNothing() {
 	mine := h.create(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, &unstructured.Unstructured{Object: fields{
 		"apiVersion": "v1", "kind": "ConfigMap", "metadata": fields{"name": "mine"}}})
 	bare, owned := harness.JoblessWorkload("bare", "q", 1), harness.JoblessWorkload("owned", "q", 1)
-	must(h.T, unstructured.SetNestedSlice(owned.Object, ownedBy(mine), "metadata", "ownerReferences"))
+	harness.Must(h.T, unstructured.SetNestedSlice(owned.Object, ownedBy(mine), "metadata", "ownerReferences"))
 	harness.Eventually(h.T, 10*time.Second, "the tenant may write Workloads", func() error {
 		_, err := h.of(harness.Workloads).Create(harness.Context(h.T), owned, harness.ForReal)
 		return err
@@ -327,7 +320,7 @@ func (h *hostileTenant) discloseNothing() {
 		job := h.job("curious", "q", 1)
 		owner := &unstructured.Unstructured{Object: fields{"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet",
 			"metadata": fields{"name": name, "uid": "1-2-3"}}}
-		must(h.T, unstructured.SetNestedSlice(job.Object, ownedBy(owner), "metadata", "ownerReferences"))
+		harness.Must(h.T, unstructured.SetNestedSlice(job.Object, ownedBy(owner), "metadata", "ownerReferences"))
 		_, err := h.of(jobsOf).Create(harness.Context(h.T), job, harness.DryRun)
 		said[name] = strings.ReplaceAll(fmt.Sprint(err), name, "NAME")
 	}

@@ -21,80 +21,18 @@ import (
 	"muster.batch/test/cluster/harness"
 )
 
-// boxes are the commands of a page, by the heading that they stand under.
-func boxes(t *testing.T, page string) map[string]string {
-	t.Helper()
-	text, err := os.ReadFile("../../docs/" + page)
-	must(t, err)
-	found, heading, open := map[string]string{}, "", false
-	for _, line := range strings.Split(string(text), "\n") {
-		switch {
-		case line == "```sh":
-			open = true
-		case line == "```":
-			open = false
-		case open:
-			found[heading] += line + "\n"
-		case strings.HasPrefix(line, "## "), strings.HasPrefix(line, "### "):
-			heading = strings.TrimLeft(line, "# ")
-		}
-	}
-	return found
-}
-
-// follow runs the commands of some headings, one heading after the other.
-func follow(t *testing.T, cluster *harness.Cluster, page string, headings ...string) (output string) {
-	t.Helper()
-	all := boxes(t, page)
-	for _, heading := range headings {
-		if all[heading] == "" {
-			t.Fatalf("docs/%s has no commands under %q", page, heading)
-		}
-		began := time.Now()
-		said, err := cluster.Shell(t, all[heading])
-		t.Logf("%s: %.0f s", heading, time.Since(began).Seconds())
-		if err != nil {
-			t.Fatalf("docs/%s, %s: %v\n%s\n%s", page, heading, err, said, state(cluster))
-		}
-		output += said
-	}
-	return output
-}
-
-// state is what a person would look at after a failure.
-func state(cluster *harness.Cluster) string {
-	text := ""
-	for _, arguments := range [][]string{{"get", "pods,jobs,workloads.kueue.x-k8s.io", "-A", "-o", "wide"},
-		{"-n", "muster-system", "logs", "-l", "app.kubernetes.io/name=muster", "--tail=30", "--prefix"}} {
-		said, err := cluster.TryKubectl("", arguments...)
-		text += said
-		if err != nil {
-			text += err.Error() + "\n"
-		}
-	}
-	return text
-}
-
-// The pods of muster in the cluster, by name.
-func musterPods(t *testing.T, cluster *harness.Cluster) []corev1.Pod {
-	t.Helper()
-	pods, err := cluster.Client.CoreV1().Pods("muster-system").List(harness.Context(t), metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=muster"})
-	must(t, err)
-	return pods.Items
-}
-
 // A new user follows docs/install.md in an empty cluster: muster runs in two pods from its image, and a queued Job ends. Then
 // the page about uninstalling, to its end.
 func TestInstallPageByKubectl(t *testing.T) {
 	cluster := harness.OwnLab(t)
 	cluster.RealNode(t)
 	began := time.Now()
-	output := follow(t, cluster, "install.md", "With kubectl", "Check", "First queue and first Job")
+	output := harness.FollowPage(t, cluster, "install.md", "With kubectl", "Check", "First queue and first Job")
 	if !strings.Contains(output, "hello from the queue") {
 		t.Errorf("the commands say\n%s", output)
 	}
 	harness.Figure(t, "from an empty cluster to a Job that has run: %.0f s", time.Since(began).Seconds())
-	if pods := musterPods(t, cluster); len(pods) != 2 {
+	if pods := harness.MusterPods(t, cluster); len(pods) != 2 {
 		t.Errorf("there are %d pods of muster", len(pods))
 	}
 	uninstallAsThePageSays(t, cluster, "2. Remove muster with kubectl")
@@ -104,7 +42,7 @@ func TestInstallPageByKubectl(t *testing.T) {
 func TestInstallPageByHelm(t *testing.T) {
 	cluster := harness.OwnLab(t)
 	cluster.RealNode(t)
-	output := follow(t, cluster, "install.md", "With Helm", "Pod Security with Helm", "Check", "First queue and first Job", "Permissions of users")
+	output := harness.FollowPage(t, cluster, "install.md", "With Helm", "Pod Security with Helm", "Check", "First queue and first Job", "Permissions of users")
 	if !strings.Contains(output, "hello from the queue") {
 		t.Errorf("the commands say\n%s", output)
 	}
@@ -117,7 +55,7 @@ func TestInstallPageByHelm(t *testing.T) {
 			t.Errorf("neither the chart's notes nor muster say %q\n%s", part, output)
 		}
 	}
-	for _, pod := range musterPods(t, cluster) {
+	for _, pod := range harness.MusterPods(t, cluster) {
 		if !strings.HasPrefix(pod.Spec.Containers[0].Image, "muster:") || len(pod.Status.ContainerStatuses) == 0 || !pod.Status.ContainerStatuses[0].Ready {
 			t.Errorf("%s runs %s: %+v", pod.Name, pod.Spec.Containers[0].Image, pod.Status.ContainerStatuses)
 		}
@@ -135,20 +73,20 @@ func answersBothUsers(t *testing.T, cluster *harness.Cluster) {
 	waits.Spec.Parallelism = &one
 	waits.Spec.Template.Spec.Containers[0].Resources.Requests = corev1.ResourceList{"cpu": resource.MustParse("1500m"), "memory": resource.MustParse("1Mi")}
 	cluster.CreateJob(t, "default", waits)
-	users := map[string][]string{"admin": nil, "alice": asUser("alice", "team-a")}
+	users := map[string][]string{"admin": nil, "alice": harness.AsUser("alice", "team-a")}
 	for name, flags := range users {
 		for question, wanted := range map[string]string{"explain job/first": "Job default/first has succeeded", "explain job/waits": "but ClusterQueue team-a can use at most 1",
 			"history job/first": "Admitted", "get jobs": "job/waits", "get queues": "Active", "who cpu -q main": ""} {
 			arguments := append(append(strings.Fields(question), "-n", "default"), flags...)
 			harness.Eventually(t, time.Minute, name+" asks: "+question, func() error {
-				out, code, complaint := runMuster(cluster.Kubeconfig, arguments...)
+				out, code, complaint := harness.RunMuster(cluster.Kubeconfig, arguments...)
 				if code != 0 || strings.Contains(complaint, "Evaluated") || strings.Contains(out, "Evaluated") || !strings.Contains(out, wanted) {
 					return fmt.Errorf("exit code %d\n%s%s", code, complaint, out)
 				}
 				return nil
 			})
 		}
-		page := startDashboard(t, cluster.Kubeconfig, "default", flags...)
+		page := harness.StartDashboard(t, cluster.Kubeconfig, "default", flags...)
 		browser := harness.OpenBrowser(t)
 		browser.Do(t, chromedp.Navigate(page))
 		if text := browser.WaitText(t, "job/waits"); strings.Contains(text, "Evaluated") {
@@ -175,7 +113,7 @@ func sysdumpHasMetrics(t *testing.T, cluster *harness.Cluster) {
 		return string(text)
 	}
 	folder, all := dump(""), ""
-	for _, pod := range musterPods(t, cluster) {
+	for _, pod := range harness.MusterPods(t, cluster) {
 		text := read(folder, "metrics-"+pod.Name+".txt")
 		all += text
 		if !strings.Contains(text, "muster_build_info{") {
@@ -188,7 +126,7 @@ func sysdumpHasMetrics(t *testing.T, cluster *harness.Cluster) {
 	// An account without the right to get /metrics.
 	cluster.Kubectl(t, "", "create", "serviceaccount", "stranger")
 	folder = dump("--service-account default/stranger")
-	for _, pod := range musterPods(t, cluster) {
+	for _, pod := range harness.MusterPods(t, cluster) {
 		if text := read(folder, "metrics-"+pod.Name+".txt"); text != "" {
 			t.Errorf("a stranger gets the metrics of %s: %.300s", pod.Name, text)
 		}
@@ -201,23 +139,13 @@ func sysdumpHasMetrics(t *testing.T, cluster *harness.Cluster) {
 	}
 }
 
-// helmWith makes every `helm COMMAND` of the script that follows have these arguments too.
-func helmWith(command, arguments string) string {
-	return fmt.Sprintf(`eval "$(declare -f helm | sed '1s/helm/helm_as_it_is/')"
-helm() {
-  if [[ $1 == %s ]]; then set -- "$@" %s; fi
-  helm_as_it_is "$@"
-}
-`, command, arguments)
-}
-
 // The upgrade and the rollback of docs/upgrade.md replace all pods, twice, while Jobs are created: none is refused, and
 // what runs is not touched.
 func TestUpgradePageRefusesNoJob(t *testing.T) {
 	cluster := harness.OwnLab(t)
 	cluster.RealNode(t)
-	follow(t, cluster, "install.md", "With Helm", "First queue and first Job")
-	running := realJob("running", 1, "sleep 600")
+	harness.FollowPage(t, cluster, "install.md", "With Helm", "First queue and first Job")
+	running := harness.RealJob("running", 1, "sleep 600")
 	running.Labels = harness.Queue("main")
 	cluster.CreateJob(t, "default", running)
 	before := cluster.WaitForPods(t, "default", "running", 1, time.Minute, "running", harness.Phase(corev1.PodRunning))[0].UID
@@ -226,14 +154,14 @@ func TestUpgradePageRefusesNoJob(t *testing.T) {
 	defer cancel()
 	var outcome harness.Outcome
 	var load sync.WaitGroup
-	load.Go(func() { outcome = harness.OpenLoad(ctx, 20, -1, createQueued(ctx, cluster, "default")) })
+	load.Go(func() { outcome = harness.OpenLoad(ctx, 20, -1, harness.CreateQueued(ctx, cluster, "default")) })
 	old := map[string]bool{}
-	for _, pod := range musterPods(t, cluster) {
+	for _, pod := range harness.MusterPods(t, cluster) {
 		old[pod.Name] = true
 	}
 	// A setting that changes replaces all pods.
-	if output, err := cluster.Shell(t, helmWith("upgrade", "--set configuration.muster.logFormat=text")+boxes(t, "upgrade.md")["With Helm"]); err != nil {
-		t.Errorf("%v\n%s\n%s", err, output, state(cluster))
+	if output, err := cluster.Shell(t, harness.HelmWith("upgrade", "--set configuration.muster.logFormat=text")+harness.PageCommands(t, "upgrade.md")["With Helm"]); err != nil {
+		t.Errorf("%v\n%s\n%s", err, output, harness.ClusterState(cluster))
 	}
 	cancel()
 	load.Wait()
@@ -241,7 +169,7 @@ func TestUpgradePageRefusesNoJob(t *testing.T) {
 	if outcome.Failed > 0 || outcome.Total() < 50 {
 		t.Errorf("creates: %s", outcome)
 	}
-	for _, pod := range musterPods(t, cluster) {
+	for _, pod := range harness.MusterPods(t, cluster) {
 		if old[pod.Name] && pod.DeletionTimestamp == nil {
 			t.Errorf("%s has not been replaced", pod.Name)
 		}
@@ -254,18 +182,18 @@ func TestUpgradePageRefusesNoJob(t *testing.T) {
 // uninstallAsThePageSays follows docs/uninstall.md: what runs runs on, nothing that is left blocks anything.
 func uninstallAsThePageSays(t *testing.T, cluster *harness.Cluster, removal string) {
 	t.Helper()
-	running := realJob("running", 1, "sleep 600")
+	running := harness.RealJob("running", 1, "sleep 600")
 	running.Labels = harness.Queue("main")
 	cluster.CreateJob(t, "default", running)
 	cluster.WaitForPods(t, "default", "running", 1, time.Minute, "running", harness.Phase(corev1.PodRunning))
-	waiting := realJob("waiting", 1, "sleep 600")
+	waiting := harness.RealJob("waiting", 1, "sleep 600")
 	waiting.Labels = harness.Queue("main")
 	waiting.Spec.Template.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100")}
 	cluster.CreateJob(t, "default", waiting)
-	if output := follow(t, cluster, "uninstall.md", "1. See what waits"); !strings.Contains(output, "default/waiting\n") || strings.Contains(output, "running") {
+	if output := harness.FollowPage(t, cluster, "uninstall.md", "1. See what waits"); !strings.Contains(output, "default/waiting\n") || strings.Contains(output, "running") {
 		t.Errorf("waiting Jobs are %q", output)
 	}
-	follow(t, cluster, "uninstall.md", removal)
+	harness.FollowPage(t, cluster, "uninstall.md", removal)
 	ctx := harness.Context(t)
 
 	// The CRDs and what is in them stay, in the version that needs no conversion.
@@ -274,7 +202,7 @@ func uninstallAsThePageSays(t *testing.T, cluster *harness.Cluster, removal stri
 	}
 	// Jobs are created and start by themselves, with a queue or without.
 	for name, labels := range map[string]map[string]string{"plain": nil, "queued": harness.Queue("main")} {
-		job := realJob(name, 1, "true")
+		job := harness.RealJob(name, 1, "true")
 		job.Labels = labels
 		cluster.CreateJob(t, "default", job)
 		cluster.WaitForJob(t, "default", name, time.Minute, batchv1.JobComplete)
@@ -285,7 +213,7 @@ func uninstallAsThePageSays(t *testing.T, cluster *harness.Cluster, removal stri
 	// What was suspended is the user's to start.
 	cluster.Kubectl(t, "", "patch", "job", "waiting", "-p", `{"spec":{"suspend":false}}`)
 
-	follow(t, cluster, "uninstall.md", "3. Remove finalizers", "4. Delete the definitions", "5. Delete the namespace")
+	harness.FollowPage(t, cluster, "uninstall.md", "3. Remove finalizers", "4. Delete the definitions", "5. Delete the namespace")
 	if left := cluster.Kubectl(t, "", "get", "crds", "-o", "name"); strings.Contains(left, "kueue.x-k8s.io") {
 		t.Errorf("CRDs that are left: %q", left)
 	}

@@ -3,18 +3,8 @@ package cluster
 import (
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"fmt"
-	"math/big"
-	"net"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -30,12 +20,12 @@ import (
 func TestMusterInstallsInAnyNamespace(t *testing.T) {
 	const elsewhere = "batch-elsewhere"
 	cluster := harness.Connect(t)
-	config := writeFile(t, "config.yaml", namesOfTheManifests)
+	config := harness.WriteFile(t, "config.yaml", harness.NamesOfTheManifests)
 	install := []string{"--namespace", elsewhere, "--config", config}
 	_, err := cluster.Client.CoreV1().Namespaces().Create(harness.Context(t), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: elsewhere}}, metav1.CreateOptions{})
-	must(t, err)
+	harness.Must(t, err)
 	t.Cleanup(func() {
-		must(t, cluster.Client.CoreV1().Namespaces().Delete(context.Background(), elsewhere, metav1.DeleteOptions{}))
+		harness.Must(t, cluster.Client.CoreV1().Namespaces().Delete(context.Background(), elsewhere, metav1.DeleteOptions{}))
 	})
 
 	// The API server takes every object of the whole installation, but for the CRDs that this
@@ -53,10 +43,10 @@ func TestMusterInstallsInAnyNamespace(t *testing.T) {
 	cluster.EnsureMusterNamespace(t)
 	before := kept(t, cluster, "muster-system")
 
-	muster := harness.StartMuster(t, append(install, "--kubeconfig", asServiceAccount(t, cluster, elsewhere, "muster"))...)
-	must(t, createQueued(harness.Context(t), cluster, cluster.Namespace(t, nil))(0))
+	muster := harness.StartMuster(t, append(install, "--kubeconfig", harness.AsServiceAccount(t, cluster, elsewhere, "muster"))...)
+	harness.Must(t, harness.CreateQueued(harness.Context(t), cluster, cluster.Namespace(t, nil))(0))
 	harness.Eventually(t, 20*time.Second, "a Secret and a Lease in "+elsewhere, func() error {
-		if there := kept(t, cluster, elsewhere); !strings.Contains(there, "Secret muster-webhook-cert ") || !strings.Contains(there, "Lease "+usualLease+" ") {
+		if there := kept(t, cluster, elsewhere); !strings.Contains(there, "Secret muster-webhook-cert ") || !strings.Contains(there, "Lease "+harness.UsualLease+" ") {
 			return fmt.Errorf("there is %q", there)
 		}
 		return nil
@@ -67,7 +57,7 @@ func TestMusterInstallsInAnyNamespace(t *testing.T) {
 	// Its own namespace is nothing to its webhooks.
 	muster.Kill(t)
 	_, err = cluster.Client.BatchV1().Jobs(elsewhere).Create(harness.Context(t), harness.Job("queued", harness.Queue("some")), harness.DryRun)
-	must(t, err)
+	harness.Must(t, err)
 	if _, err = cluster.Client.BatchV1().Jobs("default").Create(harness.Context(t), harness.Job("queued", harness.Queue("some")), harness.DryRun); err == nil {
 		t.Error("a queued Job was created without muster")
 	}
@@ -77,9 +67,9 @@ func TestMusterInstallsInAnyNamespace(t *testing.T) {
 func kept(t *testing.T, cluster *harness.Cluster, namespace string) string {
 	t.Helper()
 	secrets, err := cluster.Client.CoreV1().Secrets(namespace).List(harness.Context(t), metav1.ListOptions{})
-	must(t, err)
+	harness.Must(t, err)
 	leases, err := cluster.Client.CoordinationV1().Leases(namespace).List(harness.Context(t), metav1.ListOptions{})
-	must(t, err)
+	harness.Must(t, err)
 	text := ""
 	for _, one := range secrets.Items {
 		text += fmt.Sprintf("Secret %s %s; ", one.Name, one.ResourceVersion)
@@ -97,25 +87,25 @@ func TestCertificatesOfSomebodyElseAreServedAndNoSecretIsWritten(t *testing.T) {
 	cluster.ForgetCertificates(t)
 	wire := cluster.Wire(t)
 	folder := t.TempDir()
-	old := newAuthority(t)
-	old.issue(t, folder, old.certificate)
-	muster := harness.StartMuster(t, "--kubeconfig", wire.Kubeconfig, "--config", writeFile(t, "config.yaml",
+	old := harness.NewAuthority(t)
+	old.Issue(t, folder, old.Certificate)
+	muster := harness.StartMuster(t, "--kubeconfig", wire.Kubeconfig, "--config", harness.WriteFile(t, "config.yaml",
 		"apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\ninternalCertManagement: {enable: false}\nwebhook: {certDir: "+folder+"}\n"))
 	namespace := cluster.Namespace(t, nil)
-	create := createQueued(harness.Context(t), cluster, namespace)
-	must(t, create(0))
+	create := harness.CreateQueued(harness.Context(t), cluster, namespace)
+	harness.Must(t, create(0))
 
 	// As cert-manager's users do it: first both CAs are trusted, then the new one signs.
-	next := newAuthority(t)
-	both := append(bytes.Clone(old.certificate), next.certificate...)
-	old.issue(t, folder, both)
+	next := harness.NewAuthority(t)
+	both := append(bytes.Clone(old.Certificate), next.Certificate...)
+	old.Issue(t, folder, both)
 	harness.Eventually(t, 20*time.Second, "both CAs are in every webhook", func() error {
 		if bundle, err := muster.WebhookCABundle(); err != nil || !bytes.Equal(bundle, both) {
 			return errors.Join(err, errors.New("another bundle"))
 		}
 		return nil
 	})
-	serial := next.issue(t, folder, both)
+	serial := next.Issue(t, folder, both)
 	harness.Eventually(t, 20*time.Second, "the new certificate is served", func() error {
 		shown, err := muster.ServingCertificate(both)
 		if err == nil && shown.SerialNumber.Cmp(serial) != 0 {
@@ -131,62 +121,4 @@ func TestCertificatesOfSomebodyElseAreServedAndNoSecretIsWritten(t *testing.T) {
 	if there := kept(t, cluster, "muster-system"); strings.Contains(there, "Secret") {
 		t.Errorf("in muster-system there is %q", there)
 	}
-}
-
-// authority is a CA that is not muster's.
-type authority struct {
-	key         *ecdsa.PrivateKey
-	parsed      *x509.Certificate
-	certificate []byte // PEM
-}
-
-func newAuthority(t *testing.T) *authority {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	must(t, err)
-	template := &x509.Certificate{
-		SerialNumber: serialNumber(t), Subject: pkix.Name{CommonName: fmt.Sprint("somebody else ", time.Now().UnixNano())},
-		NotBefore: time.Now().Add(-time.Minute), NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	must(t, err)
-	parsed, err := x509.ParseCertificate(der)
-	must(t, err)
-	return &authority{key, parsed, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}
-}
-
-// issue puts a new certificate, its key and a bundle into the folder, the certificate last.
-func (a *authority) issue(t *testing.T, folder string, bundle []byte) (serial *big.Int) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	must(t, err)
-	template := &x509.Certificate{
-		SerialNumber: serialNumber(t), Subject: pkix.Name{CommonName: "muster"},
-		NotBefore: time.Now().Add(-time.Minute), NotAfter: time.Now().Add(30 * time.Minute),
-		DNSNames:    []string{"kueue-webhook-service.kueue-system.svc"}, // a stand-in for Kueue (migration_test.go)
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, a.parsed, &key.PublicKey, a.key)
-	must(t, err)
-	secret, err := x509.MarshalPKCS8PrivateKey(key)
-	must(t, err)
-	for _, file := range []struct {
-		name string
-		text []byte
-	}{
-		{"ca.crt", bundle},
-		{"tls.key", pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})},
-		{"tls.crt", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})},
-	} {
-		must(t, os.WriteFile(filepath.Join(folder, file.name), file.text, 0o600))
-	}
-	return template.SerialNumber
-}
-
-func serialNumber(t *testing.T) *big.Int {
-	t.Helper()
-	number, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
-	must(t, err)
-	return number
 }

@@ -14,35 +14,6 @@ import (
 	"muster.batch/test/cluster/harness"
 )
 
-// claimPolicy is one of spec.volumeClaimPolicies. Without a class, no volume is found for the claim.
-func claimPolicy(name, whenDeleted string, class any) map[string]any {
-	spec := map[string]any{"accessModes": []any{"ReadWriteOnce"},
-		"resources": map[string]any{"requests": map[string]any{"storage": "1Mi"}}}
-	if class != nil {
-		spec["storageClassName"] = class
-	}
-	return map[string]any{"retentionPolicy": map[string]any{"whenDeleted": whenDeleted},
-		"templates": []any{map[string]any{"metadata": map[string]any{"name": name}, "spec": spec}}}
-}
-
-func mounting(template corev1.PodTemplateSpec, volumes ...string) corev1.PodTemplateSpec {
-	template = *template.DeepCopy()
-	for _, volume := range volumes {
-		main := &template.Spec.Containers[0]
-		main.VolumeMounts = append(main.VolumeMounts, corev1.VolumeMount{Name: volume, MountPath: "/" + volume})
-	}
-	return template
-}
-
-func awaitClaim(t *testing.T, cluster *harness.Cluster, namespace, name string) (claim *corev1.PersistentVolumeClaim) {
-	t.Helper()
-	harness.Eventually(t, time.Minute, "claim "+name, func() (err error) {
-		claim, err = cluster.Client.CoreV1().PersistentVolumeClaims(namespace).Get(harness.Context(t), name, metav1.GetOptions{})
-		return err
-	})
-	return claim
-}
-
 // A volume on the real node, for claims of one class.
 func volumeOnNode(t *testing.T, cluster *harness.Cluster, class string) {
 	t.Helper()
@@ -55,7 +26,7 @@ func volumeOnNode(t *testing.T, cluster *harness.Cluster, class string) {
 			PersistentVolumeSource:        corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: t.TempDir()}},
 		}}
 	_, err := cluster.Client.CoreV1().PersistentVolumes().Create(harness.Context(t), volume, harness.ForReal)
-	must(t, err)
+	harness.Must(t, err)
 	t.Cleanup(func() { cluster.Kubectl(t, "", "delete", "pv", class, "--wait=false") })
 }
 
@@ -70,17 +41,17 @@ func TestPodsOfAJobSetShareItsVolumeClaims(t *testing.T) {
 	after := map[string]any{"dependsOn": []any{map[string]any{"name": "writer", "status": "Complete"}}}
 	made := func(write string) {
 		jobSet := harness.JobSetOf("train",
-			harness.ReplicatedJob{Name: "writer", Template: mounting(harness.RealPod(write), "data")},
-			harness.ReplicatedJob{Name: "reader", Template: mounting(harness.RealPod("grep one /data/f"), "data"), Extra: after},
+			harness.ReplicatedJob{Name: "writer", Template: harness.Mounting(harness.RealPod(write), "data")},
+			harness.ReplicatedJob{Name: "reader", Template: harness.Mounting(harness.RealPod("grep one /data/f"), "data"), Extra: after},
 			// No volume is there for this one.
-			harness.ReplicatedJob{Name: "waits", Template: mounting(harness.HollowPod(-1, 0), "scratch")})
-		harness.Set(jobSet, []any{claimPolicy("data", "Retain", namespace), claimPolicy("scratch", "Delete", nil)}, "spec", "volumeClaimPolicies")
+			harness.ReplicatedJob{Name: "waits", Template: harness.Mounting(harness.HollowPod(-1, 0), "scratch")})
+		harness.Set(jobSet, []any{harness.ClaimPolicy("data", "Retain", namespace), harness.ClaimPolicy("scratch", "Delete", nil)}, "spec", "volumeClaimPolicies")
 		harness.Set(jobSet, map[string]any{"operator": "All", "targetReplicatedJobs": []any{"writer", "reader"}}, "spec", "successPolicy")
 		cluster.CreateJobSet(t, namespace, jobSet)
 		cluster.WaitForJobSet(t, namespace, "train", 2*time.Minute, "completed", harness.HasCondition("Completed", "True", ""))
 	}
 	made("echo one > /data/f")
-	kept, scratch := awaitClaim(t, cluster, namespace, "data-train"), awaitClaim(t, cluster, namespace, "scratch-train")
+	kept, scratch := harness.AwaitClaim(t, cluster, namespace, "data-train"), harness.AwaitClaim(t, cluster, namespace, "scratch-train")
 	if len(kept.OwnerReferences) != 0 || kept.Labels[harness.JobSetNameLabel] != "train" {
 		t.Errorf("the claim to be retained has owners %v and labels %v", kept.OwnerReferences, kept.Labels)
 	}
@@ -100,15 +71,15 @@ func TestPodsOfAJobSetShareItsVolumeClaims(t *testing.T) {
 		}
 		return err
 	})
-	rejected(t, func(ctx context.Context) error {
-		jobSet := harness.JobSetOf("train", harness.ReplicatedJob{Name: "w", Template: mounting(harness.RealPod("true"), "data")})
-		harness.Set(jobSet, []any{claimPolicy("data", "Delete", namespace)}, "spec", "volumeClaimPolicies")
+	harness.Rejected(t, func(ctx context.Context) error {
+		jobSet := harness.JobSetOf("train", harness.ReplicatedJob{Name: "w", Template: harness.Mounting(harness.RealPod("true"), "data")})
+		harness.Set(jobSet, []any{harness.ClaimPolicy("data", "Delete", namespace)}, "spec", "volumeClaimPolicies")
 		_, err := cluster.Dynamic.Resource(harness.JobSets).Namespace(namespace).Create(ctx, jobSet, harness.DryRun)
 		return err
 	}, "retentionPolicy must be retain when PVC exists")
 	// What was written is still there.
 	made("grep one /data/f")
-	if again := awaitClaim(t, cluster, namespace, "data-train"); again.UID != kept.UID {
+	if again := harness.AwaitClaim(t, cluster, namespace, "data-train"); again.UID != kept.UID {
 		t.Error("the retained claim was made again")
 	}
 }
@@ -118,8 +89,8 @@ func TestRefusedVolumeClaimIsTold(t *testing.T) {
 	cluster := harness.Connect(t)
 	harness.StartMuster(t, "--jobset-controller", "native")
 	namespace := cluster.Namespace(t, nil)
-	jobSet := harness.JobSetOf("train", harness.ReplicatedJob{Name: "w", Template: mounting(harness.HollowPod(-1, 0), "data")})
-	policy := claimPolicy("data", "Delete", nil)
+	jobSet := harness.JobSetOf("train", harness.ReplicatedJob{Name: "w", Template: harness.Mounting(harness.HollowPod(-1, 0), "data")})
+	policy := harness.ClaimPolicy("data", "Delete", nil)
 	policy["templates"].([]any)[0].(map[string]any)["spec"].(map[string]any)["accessModes"] = []any{}
 	harness.Set(jobSet, []any{policy}, "spec", "volumeClaimPolicies")
 	cluster.CreateJobSet(t, namespace, jobSet)

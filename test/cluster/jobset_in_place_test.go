@@ -41,8 +41,8 @@ func startInPlaceScene(t *testing.T, flags ...string) inPlaceScene {
 	policy := harness.Manifests(t, "--only=policies")
 	cluster.Kubectl(t, policy, "apply", "-f", "-")
 	t.Cleanup(func() { cluster.Kubectl(t, policy, "delete", "--ignore-not-found", "-f", "-") })
-	harness.ApplyRights(t, cluster, writeFile(t, "config.yaml", namesOfTheManifests))
-	startQueueMuster(t, append([]string{"--jobset-feature-gates", "InPlaceRestart=true"}, flags...)...)
+	harness.ApplyRights(t, cluster, harness.WriteFile(t, "config.yaml", harness.NamesOfTheManifests))
+	harness.StartQueueMuster(t, append([]string{"--jobset-feature-gates", "InPlaceRestart=true"}, flags...)...)
 	scene := inPlaceScene{T: t, cluster: cluster, namespace: cluster.Namespace(t, nil)}
 	scene.allowAgents()
 	return scene
@@ -82,8 +82,8 @@ func (s *inPlaceScene) jobSet(name string, maxRestarts int64) *unstructured.Unst
 	s.Helper()
 	template := harness.RealPod(worker)
 	spec := &template.Spec
-	s.folder = share(s.T, spec)
-	must(s.T, os.Chmod(s.folder, 0o777)) //nolint:gosec // pods of other users write there
+	s.folder = harness.ShareFolder(s.T, spec)
+	harness.Must(s.T, os.Chmod(s.folder, 0o777)) //nolint:gosec // pods of other users write there
 	never, always := corev1.ContainerRestartPolicyNever, corev1.ContainerRestartPolicyAlways
 	main := &spec.Containers[0]
 	main.RestartPolicy, main.RestartPolicyRules = &never, restartsAll(corev1.ContainerRestartRuleOnExitCodesOpNotIn, 0)
@@ -134,8 +134,8 @@ func (s inPlaceScene) attempts(name, what string, current, previous any) {
 func (s inPlaceScene) end(who string, code int) {
 	s.Helper()
 	file := filepath.Join(s.folder, "end-"+who)
-	must(s.T, os.WriteFile(file+".new", []byte(fmt.Sprint(code)), 0o644)) //nolint:gosec // for pods of other users
-	must(s.T, os.Rename(file+".new", file))
+	harness.Must(s.T, os.WriteFile(file+".new", []byte(fmt.Sprint(code)), 0o644)) //nolint:gosec // for pods of other users
+	harness.Must(s.T, os.Rename(file+".new", file))
 }
 
 func (s inPlaceScene) starts(index, count int) error {
@@ -161,7 +161,7 @@ func (s inPlaceScene) allStarted(what string, count int) {
 func (s inPlaceScene) podUIDs(jobSet string) map[types.UID]string {
 	s.Helper()
 	uids := map[types.UID]string{}
-	for _, pod := range s.cluster.WaitForJobSetPods(s.T, s.namespace, jobSet, 3, time.Minute, "running", isRunning) {
+	for _, pod := range s.cluster.WaitForJobSetPods(s.T, s.namespace, jobSet, 3, time.Minute, "running", harness.IsRunning) {
 		uids[pod.UID] = pod.Name
 	}
 	return uids
@@ -230,7 +230,7 @@ func TestAJobSetThatRestartsInPlaceIsEvicted(t *testing.T) {
 	teams.Queue("q", teams.Cpus("f=1"))
 	jobSet := scene.jobSet("train", 0)
 	jobSet.SetLabels(harness.Queue("q"))
-	must(t, unstructured.SetNestedField(harness.PodSpecOf(jobSet, 0)["containers"].([]any)[0].(map[string]any), "100m", "resources", "requests", "cpu"))
+	harness.Must(t, unstructured.SetNestedField(harness.PodSpecOf(jobSet, 0)["containers"].([]any)[0].(map[string]any), "100m", "resources", "requests", "cpu"))
 	scene.cluster.CreateJobSet(t, scene.namespace, jobSet)
 	scene.attempts("train", "begins", int64(0), nil)
 	scene.allStarted("all workers start", 1)
@@ -273,7 +273,7 @@ func TestForgedAttemptsOfInPlaceRestarts(t *testing.T) {
 		"a label":                    {token, mine, `{"metadata":{"labels":{"a":"b"}}}`, "only the annotation"},
 		"another annotation":         {token, mine, `{"metadata":{"annotations":{"a":"b"}}}`, "only the annotation"},
 		"the image":                  {token, mine, `{"spec":{"containers":[{"name":"main","image":"evil"}]}}`, "only the annotation"},
-		"a token that is of no pod":  {accountToken(t, scene.cluster, scene.namespace, inPlaceAccount), mine, attempt("1"), "only the pod in which it runs"},
+		"a token that is of no pod":  {harness.AccountToken(t, scene.cluster, scene.namespace, inPlaceAccount), mine, attempt("1"), "only the pod in which it runs"},
 		"its pod's controller":       {token, mine, `{"metadata":{"ownerReferences":null}}`, "only the annotation"},
 		"a pod that does not exist":  {token, mine + "-none", attempt("1"), "not found"},
 	} {
@@ -286,10 +286,10 @@ func TestForgedAttemptsOfInPlaceRestarts(t *testing.T) {
 	}
 	// What it can write is no number of an attempt that can begin.
 	for _, forged := range []string{"2147483647", "2", "-1", "x"} {
-		must(t, patch(token, mine, attempt(forged)))
+		harness.Must(t, patch(token, mine, attempt(forged)))
 	}
 	// A next attempt restarts its own JobSet, once, and this uses one of its restarts. That is what an agent is there for.
-	must(t, patch(token, mine, attempt("1")))
+	harness.Must(t, patch(token, mine, attempt("1")))
 	scene.attempts("train", "restarts", int64(0), int64(0))
 	scene.attempts("other", "has not changed", int64(0), nil)
 	for pod, name := range scene.podUIDs("other") {
@@ -309,7 +309,7 @@ func TestInPlaceAgentRunsTheWorkerItself(t *testing.T) {
 	harness.Set(jobSet, map[string]any{"maxRestarts": int64(3), "restartStrategy": "InPlaceRestart"}, "spec", "failurePolicy")
 	neverFails(jobSet)
 	cluster.Create(t, harness.JobSets, namespace, jobSet)
-	kubeconfig := writeFile(t, "kubeconfig", cluster.Kubectl(t, "", "config", "view", "--raw", "--flatten"))
+	kubeconfig := harness.WriteFile(t, "kubeconfig", cluster.Kubectl(t, "", "config", "view", "--raw", "--flatten"))
 	cluster.Kubectl(t, "", "--kubeconfig", kubeconfig, "config", "set-context", "--current", "--namespace", namespace)
 	cluster.Kubectl(t, "", "run", "worker", "-n", namespace, "--image=example.test/none:1", `--overrides={"spec":{"schedulerName":"nobody"}}`)
 	log := filepath.Join(t.TempDir(), "log")
@@ -317,7 +317,7 @@ func TestInPlaceAgentRunsTheWorkerItself(t *testing.T) {
 	command.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "JOBSET_NAME=train", "POD_NAME=worker",
 		"IN_PLACE_RESTART_EXIT_CODE=42", "WORKER_COMMAND=echo $$ >"+log+"; sleep 600 & wait")
 	command.Stderr = os.Stderr
-	must(t, command.Start())
+	harness.Must(t, command.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- command.Wait() }()
 	t.Cleanup(func() { _ = command.Process.Kill() })

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -15,8 +14,6 @@ import (
 
 // muster is the JobSet controller here, beside the real Job controller; the pods
 // live on hollow nodes.
-
-func isRunning(pod *corev1.Pod) bool { return pod.Status.Phase == corev1.PodRunning }
 
 func TestJobSetRunsToItsEnd(t *testing.T) {
 	cluster := harness.Connect(t)
@@ -32,12 +29,12 @@ func TestJobSetRunsToItsEnd(t *testing.T) {
 		t.Errorf("its terminal state is %q", state)
 	}
 	jobs, err := cluster.Client.BatchV1().Jobs(namespace).List(harness.Context(t), metav1.ListOptions{LabelSelector: harness.JobSetNameLabel + "=train"})
-	must(t, err)
+	harness.Must(t, err)
 	if len(jobs.Items) != 3 {
 		t.Errorf("it had %d Jobs", len(jobs.Items))
 	}
 	service, err := cluster.Client.CoreV1().Services(namespace).Get(harness.Context(t), "train", metav1.GetOptions{})
-	must(t, err)
+	harness.Must(t, err)
 	if service.Spec.ClusterIP != corev1.ClusterIPNone || !service.Spec.PublishNotReadyAddresses {
 		t.Errorf("its Service is %+v", service.Spec)
 	}
@@ -50,7 +47,7 @@ func TestJobSetPodsCanBeFoundByName(t *testing.T) {
 	namespace := cluster.Namespace(t, nil)
 	cluster.CreateJobSet(t, namespace, harness.JobSetOf("train",
 		harness.ReplicatedJob{Name: "workers", Pods: 2, Template: harness.HollowPod(-1, 0)}))
-	pods := cluster.WaitForJobSetPods(t, namespace, "train", 2, time.Minute, "running", isRunning)
+	pods := cluster.WaitForJobSetPods(t, namespace, "train", 2, time.Minute, "running", harness.IsRunning)
 	for _, pod := range pods {
 		index := pod.Annotations["batch.kubernetes.io/job-completion-index"]
 		if want := "train-workers-0-" + index; pod.Spec.Hostname != want || pod.Spec.Subdomain != "train" {
@@ -88,7 +85,7 @@ func TestFailedJobSetIsRestartedAndThenFails(t *testing.T) {
 		t.Errorf("%d restarts", restarts)
 	}
 	jobs, err := cluster.Client.BatchV1().Jobs(namespace).List(harness.Context(t), metav1.ListOptions{})
-	must(t, err)
+	harness.Must(t, err)
 	for _, job := range jobs.Items {
 		if job.Labels[harness.RestartAttemptLabel] != "1" && job.DeletionTimestamp == nil {
 			t.Errorf("%s of attempt %q is still there", job.Name, job.Labels[harness.RestartAttemptLabel])
@@ -111,14 +108,14 @@ func TestJobSetIsSuspendedAndResumed(t *testing.T) {
 		wave := fmt.Sprint("wave-", round)
 		cluster.WaitForJobSet(t, namespace, "train", time.Minute, "resumed with another template", func(templates *unstructured.Unstructured) error {
 			jobs, _, _ := unstructured.NestedSlice(templates.Object, "spec", "replicatedJobs")
-			must(t, unstructured.SetNestedField(jobs[0].(map[string]any), wave, "template", "spec", "template", "metadata", "labels", "wave"))
+			harness.Must(t, unstructured.SetNestedField(jobs[0].(map[string]any), wave, "template", "spec", "template", "metadata", "labels", "wave"))
 			harness.Set(templates, jobs, "spec", "replicatedJobs")
 			harness.Set(templates, false, "spec", "suspend")
 			_, err := cluster.Dynamic.Resource(harness.JobSets).Namespace(namespace).Update(harness.Context(t), templates, metav1.UpdateOptions{})
 			return err // a conflict: muster has written its status
 		})
 		cluster.WaitForJobSetPods(t, namespace, "train", 2, time.Minute, "running in the new wave", func(pod *corev1.Pod) bool {
-			return isRunning(pod) && pod.Labels["wave"] == wave
+			return harness.IsRunning(pod) && pod.Labels["wave"] == wave
 		})
 		cluster.PatchJobSet(t, namespace, "train", `{"spec":{"suspend":true}}`)
 		cluster.WaitForJobSet(t, namespace, "train", time.Minute, "suspended", harness.HasCondition("Suspended", "True", ""))
@@ -174,7 +171,7 @@ func TestFinishedJobSetIsDeletedInTime(t *testing.T) {
 	jobSet := harness.JobSetOf("train", harness.ReplicatedJob{Name: "workers", Template: harness.HollowPod(0, 0)})
 	harness.Set(jobSet, int64(1), "spec", "ttlSecondsAfterFinished")
 	cluster.CreateJobSet(t, namespace, jobSet)
-	awaitNothingLeft(t, cluster, namespace, "train")
+	harness.AwaitNothingLeft(t, cluster, namespace, "train")
 }
 
 func TestDeletedJobSetLeavesNothing(t *testing.T) {
@@ -184,23 +181,7 @@ func TestDeletedJobSetLeavesNothing(t *testing.T) {
 	namespace := cluster.Namespace(t, nil)
 	jobSet := harness.JobSetOf("train", harness.ReplicatedJob{Name: "workers", Pods: 2, Template: harness.HollowPod(-1, 0)})
 	cluster.CreateJobSet(t, namespace, harness.GroupScheduling(jobSet, 300))
-	cluster.WaitForJobSetPods(t, namespace, "train", 2, time.Minute, "running", isRunning)
-	must(t, cluster.Dynamic.Resource(harness.JobSets).Namespace(namespace).Delete(harness.Context(t), "train", metav1.DeleteOptions{}))
-	awaitNothingLeft(t, cluster, namespace, "train")
-}
-
-// awaitNothingLeft waits until a JobSet and everything it owned is gone.
-func awaitNothingLeft(t *testing.T, cluster *harness.Cluster, namespace, name string) {
-	t.Helper()
-	harness.Eventually(t, time.Minute, "nothing left of "+name, func() error {
-		_, err := cluster.Dynamic.Resource(harness.JobSets).Namespace(namespace).Get(harness.Context(t), name, metav1.GetOptions{})
-		if !apierrors.IsNotFound(err) {
-			return fmt.Errorf("the JobSet is there (%v)", err)
-		}
-		left, err := cluster.TryKubectl("", "get", "jobs,pods,services,configmaps", "-n", namespace, "-o", "name")
-		if err == nil && left != "configmap/kube-root-ca.crt\n" {
-			err = fmt.Errorf("left: %s", left)
-		}
-		return err
-	})
+	cluster.WaitForJobSetPods(t, namespace, "train", 2, time.Minute, "running", harness.IsRunning)
+	harness.Must(t, cluster.Dynamic.Resource(harness.JobSets).Namespace(namespace).Delete(harness.Context(t), "train", metav1.DeleteOptions{}))
+	harness.AwaitNothingLeft(t, cluster, namespace, "train")
 }

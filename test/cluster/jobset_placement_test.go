@@ -25,7 +25,7 @@ func racks(t *testing.T, cluster *harness.Cluster, count int) map[string]string 
 		t.Fatalf("%d hollow nodes are too few for %d racks", have, count)
 	}
 	nodes, err := cluster.Client.CoreV1().Nodes().List(harness.Context(t), metav1.ListOptions{LabelSelector: harness.NodeLabel + "=hollow"})
-	must(t, err)
+	harness.Must(t, err)
 	rackOf := map[string]string{}
 	for index, node := range nodes.Items[:2*count] {
 		rackOf[node.Name] = fmt.Sprint("rack-", index/2)
@@ -39,7 +39,7 @@ func racks(t *testing.T, cluster *harness.Cluster, count int) map[string]string 
 func racksOf(t *testing.T, cluster *harness.Cluster, namespace, jobSet string, running int, rackOf map[string]string) map[string]map[string]bool {
 	t.Helper()
 	found := map[string]map[string]bool{}
-	for _, pod := range cluster.WaitForJobSetPods(t, namespace, jobSet, running, time.Minute, "running", isRunning) {
+	for _, pod := range cluster.WaitForJobSetPods(t, namespace, jobSet, running, time.Minute, "running", harness.IsRunning) {
 		job := pod.Labels["batch.kubernetes.io/job-name"]
 		if found[job] == nil {
 			found[job] = map[string]bool{}
@@ -64,7 +64,7 @@ func TestExclusivelyPlacedJobsHaveARackEach(t *testing.T) {
 	placed := map[string]string{exclusiveTopology: rackLabel}
 	first := exclusive("first", 2, 4, placed)
 	jobs, _, _ := unstructured.NestedSlice(first.Object, "spec", "replicatedJobs")
-	must(t, unstructured.SetNestedField(jobs[0].(map[string]any), int64(6), "template", "spec", "backoffLimit"))
+	harness.Must(t, unstructured.SetNestedField(jobs[0].(map[string]any), int64(6), "template", "spec", "backoffLimit"))
 	harness.Set(first, jobs, "spec", "replicatedJobs")
 	cluster.CreateJobSet(t, namespace, first)
 	taken := map[string]string{}
@@ -93,11 +93,11 @@ func TestExclusivelyPlacedJobsHaveARackEach(t *testing.T) {
 	}
 	// Who asks for no rack is not held up.
 	cluster.CreateJobSet(t, elsewhere, exclusive("plain", 1, 2, nil))
-	cluster.WaitForJobSetPods(t, elsewhere, "plain", 2, time.Minute, "running", isRunning)
+	cluster.WaitForJobSetPods(t, elsewhere, "plain", 2, time.Minute, "running", harness.IsRunning)
 
 	// A replacement of a pod comes back to its rack.
 	gone := cluster.PodsOfJobSet(t, namespace, "first")[0]
-	must(t, cluster.Client.CoreV1().Pods(namespace).Delete(harness.Context(t), gone.Name, metav1.DeleteOptions{}))
+	harness.Must(t, cluster.Client.CoreV1().Pods(namespace).Delete(harness.Context(t), gone.Name, metav1.DeleteOptions{}))
 	harness.Eventually(t, time.Minute, "the pod is replaced", func() error {
 		for _, pod := range cluster.PodsOfJobSet(t, namespace, "first") {
 			if pod.UID == gone.UID {
@@ -126,7 +126,7 @@ func TestRestartedJobsArePlacedExclusively(t *testing.T) {
 	pod := cluster.PodsOfJobSet(t, namespace, "train")[0]
 	cluster.Kubectl(t, "", "patch", "pod", pod.Name, "-n", namespace, "--subresource=status", "--type=merge", "-p", `{"status":{"phase":"Failed"}}`)
 	cluster.WaitForJobSetPods(t, namespace, "train", 4, 2*time.Minute, "running again", func(pod *corev1.Pod) bool {
-		return isRunning(pod) && pod.Labels[harness.RestartAttemptLabel] == "1"
+		return harness.IsRunning(pod) && pod.Labels[harness.RestartAttemptLabel] == "1"
 	})
 	seen := map[string]string{}
 	for job, racks := range racksOf(t, cluster, namespace, "train", 4, rackOf) {
@@ -160,7 +160,7 @@ func TestJobsGoToTheNodesThatWereLabelledForThem(t *testing.T) {
 		})
 	}
 	cluster.CreateJobSet(t, namespace, exclusive("train", 2, 2, map[string]string{exclusiveTopology: rackLabel, nodeSelectorStrategy: "true"}))
-	for _, pod := range cluster.WaitForJobSetPods(t, namespace, "train", 4, time.Minute, "running", isRunning) {
+	for _, pod := range cluster.WaitForJobSetPods(t, namespace, "train", 4, time.Minute, "running", harness.IsRunning) {
 		if want := nodeOf[pod.Labels["batch.kubernetes.io/job-name"]]; pod.Spec.NodeName != want {
 			t.Errorf("%s is on %s, not on %s", pod.Name, pod.Spec.NodeName, want)
 		}

@@ -14,7 +14,7 @@ import (
 const jobRestartAttempt = "jobset.sigs.k8s.io/job-restart-attempt"
 
 func jobRestarts(jobSet *unstructured.Unstructured, replicatedJob string) (counts []any) {
-	for _, entry := range objectsAt(jobSet.Object, "status", "replicatedJobsStatus") {
+	for _, entry := range harness.ObjectsAt(jobSet.Object, "status", "replicatedJobsStatus") {
 		if entry["name"] == replicatedJob {
 			counts, _ = entry["jobRestarts"].([]any)
 		}
@@ -27,7 +27,7 @@ func jobRestarts(jobSet *unstructured.Unstructured, replicatedJob string) (count
 func TestOneJobOfAJobSetIsRestarted(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.RealNode(t)
-	startQueueMuster(t, "--jobset-feature-gates", "RestartJob=true")
+	harness.StartQueueMuster(t, "--jobset-feature-gates", "RestartJob=true")
 	teams := cluster.Teams(t)
 	teams.RealFlavor("f")
 	teams.Queue("q", teams.Cpus("f=1"))
@@ -41,7 +41,7 @@ func TestOneJobOfAJobSetIsRestarted(t *testing.T) {
 		harness.ReplicatedJob{Name: "workers", Replicas: 2, Template: worker})
 	for index := range 2 {
 		spec := harness.PodSpecOf(jobSet, index)
-		must(t, unstructured.SetNestedField(spec["containers"].([]any)[0].(map[string]any), "300m", "resources", "requests", "cpu"))
+		harness.Must(t, unstructured.SetNestedField(spec["containers"].([]any)[0].(map[string]any), "300m", "resources", "requests", "cpu"))
 	}
 	harness.Set(jobSet, map[string]any{"maxRestarts": int64(1), "rules": []any{map[string]any{"action": "RestartJob"}}}, "spec", "failurePolicy")
 	jobSet.SetLabels(harness.Queue("q"))
@@ -61,7 +61,7 @@ func TestOneJobOfAJobSetIsRestarted(t *testing.T) {
 	cluster.WaitForJobSetPods(t, teams.Namespace, "train", 1, time.Minute, "of the second attempt and done", func(pod *corev1.Pod) bool {
 		return pod.Labels[jobRestartAttempt] == "1" && pod.Status.Phase == corev1.PodSucceeded
 	})
-	for _, pod := range cluster.WaitForJobSetPods(t, teams.Namespace, "train", 2, time.Minute, "running since the beginning", isRunning) {
+	for _, pod := range cluster.WaitForJobSetPods(t, teams.Namespace, "train", 2, time.Minute, "running since the beginning", harness.IsRunning) {
 		if pod.Labels[jobRestartAttempt] != "0" {
 			t.Errorf("%s is of attempt %s", pod.Name, pod.Labels[jobRestartAttempt])
 		}

@@ -87,7 +87,7 @@ func shapes() []shape {
 		return map[string]any{"successPolicy": map[string]any{"operator": operator, "targetReplicatedJobs": targets}}
 	}
 	hostname := map[string]string{exclusiveTopology: "kubernetes.io/hostname"}
-	claims := map[string]any{"volumeClaimPolicies": []any{claimPolicy("models", "Delete", nil)}}
+	claims := map[string]any{"volumeClaimPolicies": []any{harness.ClaimPolicy("models", "Delete", nil)}}
 	restricted := *stays.DeepCopy()
 	restricted.Spec.NodeSelector = map[string]string{"gpu.example/none": "yes"}
 	group := []harness.ReplicatedJob{role("leader", 1, 1, soon), role("workers", 2, 2, soon)}
@@ -118,7 +118,7 @@ func shapes() []shape {
 		{name: "torch-large", jobs: []harness.ReplicatedJob{role("workers", 1, 4, withPort(soon))}, spec: network(map[string]any{}), ends: completes},
 		{name: "tensorflow", jobs: []harness.ReplicatedJob{role("tensorflow", 1, 1, soon)}, ends: completes},
 		{name: "slices", jobs: []harness.ReplicatedJob{role("slice-job", 2, 2, soon)}, spec: failurePolicyOf(4), says: hostname, ends: completes},
-		{name: "claim", jobs: []harness.ReplicatedJob{role("initializer", 1, 1, mounting(stays, "models")), role("node", 1, 2, mounting(stays, "models"), after("Complete", "initializer"))}, spec: claims, ends: "made"},
+		{name: "claim", jobs: []harness.ReplicatedJob{role("initializer", 1, 1, harness.Mounting(stays, "models")), role("node", 1, 2, harness.Mounting(stays, "models"), after("Complete", "initializer"))}, spec: claims, ends: "made"},
 		{name: "pod-group", jobs: group, ends: completes},
 		{name: "priorities", jobs: []harness.ReplicatedJob{role("workers", 2, 1, withPriority(soon))}, ends: completes},
 		{name: "in-place-main", jobs: []harness.ReplicatedJob{role("w", 1, 2, soon)}, spec: inPlace(), ends: completes},
@@ -174,7 +174,7 @@ func TestShapesOfJobSetsExamplesRun(t *testing.T) {
 		switch each.ends {
 		case "made":
 			cluster.WaitForJobSet(t, namespace, each.name, time.Minute, "has its Jobs", func(live *unstructured.Unstructured) error {
-				first := firstOf(objectsAt(live.Object, "status", "replicatedJobsStatus"))
+				first := firstOf(harness.ObjectsAt(live.Object, "status", "replicatedJobsStatus"))
 				if first["active"] != int64(1) {
 					return fmt.Errorf("status %v", live.Object["status"])
 				}

@@ -19,9 +19,9 @@ func childrenAndPods(t *testing.T, cluster *harness.Cluster, jobSets ...string) 
 	text := ""
 	for _, name := range jobSets {
 		jobs, err := cluster.Client.BatchV1().Jobs("default").List(harness.Context(t), metav1.ListOptions{LabelSelector: harness.JobSetNameLabel + "=" + name})
-		must(t, err)
+		harness.Must(t, err)
 		for _, job := range jobs.Items {
-			text += fmt.Sprintf("job %s %s suspend=%t attempt=%s\n", job.Name, job.UID, suspended(&job), job.Labels[harness.RestartAttemptLabel])
+			text += fmt.Sprintf("job %s %s suspend=%t attempt=%s\n", job.Name, job.UID, harness.Suspended(&job), job.Labels[harness.RestartAttemptLabel])
 		}
 		for _, pod := range cluster.PodsOfJobSet(t, "default", name) {
 			text += fmt.Sprintf("pod %s %s %s\n", pod.Name, pod.UID, pod.Status.Phase)
@@ -36,17 +36,17 @@ func TestMigrationPageTakesJobSetsOverAndGivesThemBack(t *testing.T) {
 	cluster.RealNode(t)
 	foreign := cluster.InstallForeignJobSet(t)
 	foreign.Deploy(t)
-	follow(t, cluster, "install.md", "With kubectl")
+	harness.FollowPage(t, cluster, "install.md", "With kubectl")
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Log(state(cluster))
+			t.Log(harness.ClusterState(cluster))
 		}
 	})
 	for _, name := range []string{"runs", "restarts", "ends"} {
 		jobSet := harness.JobSetOf(name, harness.ReplicatedJob{Name: "workers", Replicas: 2, Template: harness.RealPod("sleep 3600")})
 		harness.Set(jobSet, int64(1), "spec", "failurePolicy", "maxRestarts")
 		cluster.CreateJobSet(t, "default", jobSet)
-		cluster.WaitForJobSetPods(t, "default", name, 2, time.Minute, "running", isRunning)
+		cluster.WaitForJobSetPods(t, "default", name, 2, time.Minute, "running", harness.IsRunning)
 	}
 	paused := harness.JobSetOf("paused", harness.ReplicatedJob{Name: "workers", Template: harness.RealPod("sleep 3600")})
 	harness.Set(paused, true, "spec", "suspend")
@@ -60,7 +60,7 @@ func TestMigrationPageTakesJobSetsOverAndGivesThemBack(t *testing.T) {
 	})
 	before := childrenAndPods(t, cluster, all...)
 
-	said := follow(t, cluster, "migration.md", "JobSet")
+	said := harness.FollowPage(t, cluster, "migration.md", "JobSet")
 	if after := childrenAndPods(t, cluster, all...); after != before {
 		t.Fatalf("before the move:\n%s\nafter it:\n%s\n%s", before, after, said)
 	}
@@ -69,12 +69,12 @@ func TestMigrationPageTakesJobSetsOverAndGivesThemBack(t *testing.T) {
 	}
 	// muster restarts, resumes and ends what the other controller has begun.
 	victim := cluster.PodsOfJobSet(t, "default", "restarts")[0].Name
-	must(t, cluster.Client.CoreV1().Pods("default").Delete(harness.Context(t), victim, metav1.DeleteOptions{}))
+	harness.Must(t, cluster.Client.CoreV1().Pods("default").Delete(harness.Context(t), victim, metav1.DeleteOptions{}))
 	cluster.WaitForJobSetPods(t, "default", "restarts", 2, time.Minute, "running in attempt 1", func(pod *corev1.Pod) bool {
-		return isRunning(pod) && pod.Labels[harness.RestartAttemptLabel] == "1"
+		return harness.IsRunning(pod) && pod.Labels[harness.RestartAttemptLabel] == "1"
 	})
 	cluster.PatchJobSet(t, "default", "paused", `{"spec":{"suspend":false}}`)
-	cluster.WaitForJobSetPods(t, "default", "paused", 1, time.Minute, "running", isRunning)
+	cluster.WaitForJobSetPods(t, "default", "paused", 1, time.Minute, "running", harness.IsRunning)
 	cluster.Delete(t, harness.JobSets, "default", "ends", metav1.DeletePropagationForeground)
 	cluster.AwaitGone(t, harness.JobSets, "default", "ends")
 	cluster.CreateJobSet(t, "default", harness.JobSetOf("new", harness.ReplicatedJob{Name: "workers", Template: harness.RealPod("true")}))
@@ -82,7 +82,7 @@ func TestMigrationPageTakesJobSetsOverAndGivesThemBack(t *testing.T) {
 
 	all = []string{"runs", "restarts", "paused"}
 	before = childrenAndPods(t, cluster, all...)
-	follow(t, cluster, "migration.md", "Back")
+	harness.FollowPage(t, cluster, "migration.md", "Back")
 	harness.Eventually(t, time.Minute, "JobSet's controller runs", func() error {
 		if !foreign.Runs(harness.Context(t)) {
 			return fmt.Errorf("it has no pod")

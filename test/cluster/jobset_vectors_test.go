@@ -47,7 +47,7 @@ func (v jobSetVector) wanted() bool {
 // lacksName: a missing name is an empty one in the recording, which had been through Go's types, and is
 // refused here by the schema.
 func (v jobSetVector) lacksName() bool {
-	for _, job := range objectsAt(v.Input.Object, "spec", "replicatedJobs") {
+	for _, job := range harness.ObjectsAt(v.Input.Object, "spec", "replicatedJobs") {
 		if job["name"] == nil {
 			return true
 		}
@@ -81,7 +81,7 @@ func posted(object map[string]any, namespace string) *unstructured.Unstructured 
 
 // nativeJobSets starts muster as the JobSet controller, with or without these feature gates.
 func nativeJobSets(t *testing.T, elastic, restartJob, inPlace bool) *harness.Muster {
-	return harness.LaunchMuster(t, "--config", writeFile(t, "config.yaml", fmt.Sprintf(`apiVersion: config.kueue.x-k8s.io/v1beta2
+	return harness.LaunchMuster(t, "--config", harness.WriteFile(t, "config.yaml", fmt.Sprintf(`apiVersion: config.kueue.x-k8s.io/v1beta2
 kind: Configuration
 ---
 apiVersion: config.muster.batch/v1alpha1
@@ -105,7 +105,7 @@ func registerForJobSets(t *testing.T, muster *harness.Muster, client dynamic.Res
 	})
 	bad := harness.JobSet("probe", "workers")
 	harness.Set(bad, "1net", "spec", "network", "subdomain")
-	rejected(t, func(ctx context.Context) error {
+	harness.Rejected(t, func(ctx context.Context) error {
 		_, err := client.Create(ctx, bad, harness.DryRun)
 		return err
 	}, "spec.network.subdomain")
@@ -160,9 +160,9 @@ func judgeChanges(t *testing.T, elastic bool, vectors []jobSetVector) {
 		old := posted(vector.Input.OldObject, namespace)
 		old.SetName(objectName(vector))
 		stored, err := client.Create(harness.Context(t), old, harness.ForReal)
-		must(t, err)
+		harness.Must(t, err)
 		if status := old.Object["status"]; status != nil {
-			must(t, withStatus(t, client, stored.GetName(), status))
+			harness.Must(t, withStatus(t, client, stored.GetName(), status))
 		}
 	}
 	registerForJobSets(t, muster, client)
@@ -181,7 +181,7 @@ func withoutPods(t *testing.T, cluster *harness.Cluster, namespace string) {
 	none := corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}
 	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "none"}, Spec: corev1.ResourceQuotaSpec{Hard: none}}
 	_, err := quotas.Create(ctx, quota, metav1.CreateOptions{})
-	must(t, err)
+	harness.Must(t, err)
 	harness.Eventually(t, 20*time.Second, "the quota counts", func() error {
 		quota, err := quotas.Get(ctx, "none", metav1.GetOptions{})
 		if err == nil && len(quota.Status.Hard) == 0 {

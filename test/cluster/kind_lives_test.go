@@ -127,13 +127,13 @@ func TestJobsOfDescribedKindsOfAHostileTenantStayWithinTheirQuota(t *testing.T) 
 		// A Job that its controller makes is a part of it: it runs when the whole does, and not before. Below another kind
 		// it is queued by itself.
 		part, err := scene.part("mine")
-		if err != nil || suspended(part) == kind.makesJobs {
-			scene.Errorf("a part of a job that runs: suspended %v, %v", err == nil && suspended(part), err)
+		if err != nil || harness.Suspended(part) == kind.makesJobs {
+			scene.Errorf("a part of a job that runs: suspended %v, %v", err == nil && harness.Suspended(part), err)
 		}
 		part, err = scene.part("late")
 		if kind.makesJobs && (err == nil || !strings.Contains(err.Error(), "starts when its owner is admitted")) {
 			scene.Errorf("a part of a job that waits: %v", err)
-		} else if !kind.makesJobs && (err != nil || !suspended(part)) {
+		} else if !kind.makesJobs && (err != nil || !harness.Suspended(part)) {
 			scene.Errorf("a Job below a job that waits: %v", err)
 		}
 		scene.forgedPartDoesNotRun("mine")
@@ -164,9 +164,9 @@ func forEachKind(t *testing.T, story func(kindScene)) {
 		frameworks += ", " + kind.framework
 	}
 	// Spark requests memory always, and the queues have CPUs alone.
-	config := writeFile(t, "config.yaml", namesOfTheManifests+"integrations: {frameworks: ["+frameworks+"]}\nresources: {excludeResourcePrefixes: [memory]}\n")
+	config := harness.WriteFile(t, "config.yaml", harness.NamesOfTheManifests+"integrations: {frameworks: ["+frameworks+"]}\nresources: {excludeResourcePrefixes: [memory]}\n")
 	harness.ApplyRights(t, cluster, config)
-	startQueueMuster(t, "--config", config, "--kubeconfig", asServiceAccount(t, cluster, "muster-system", "muster"))
+	harness.StartQueueMuster(t, "--config", config, "--kubeconfig", harness.AsServiceAccount(t, cluster, "muster-system", "muster"))
 	for _, kind := range livingKinds {
 		t.Run(kind.kind, func(t *testing.T) {
 			scene := kindScene{T: t, cluster: cluster, teams: cluster.Teams(t), kind: kind}
@@ -197,7 +197,7 @@ type kindScene struct {
 func (s kindScene) create(name string, more int64) *unstructured.Unstructured {
 	s.Helper()
 	created, err := s.tryCreate(name, more, harness.ForReal)
-	must(s, err)
+	harness.Must(s, err)
 	if suspended, _, _ := unstructured.NestedBool(created.Object, s.kind.suspend...); !suspended {
 		s.Fatalf("%s was not suspended", name)
 	}
@@ -315,7 +315,7 @@ func (s kindScene) part(of string) (*batchv1.Job, error) {
 func (s kindScene) makePart(of string, pods int32, how metav1.CreateOptions) (*batchv1.Job, error) {
 	s.Helper()
 	owner, err := s.cluster.Dynamic.Resource(s.kind.resource).Namespace(s.teams.Namespace).Get(harness.Context(s), of, metav1.GetOptions{})
-	must(s, err)
+	harness.Must(s, err)
 	job := harness.Job(of+"-part", harness.Queue("a"))
 	job.Spec.Parallelism = &pods
 	job.Spec.Template.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}
@@ -327,11 +327,11 @@ func (s kindScene) makePart(of string, pods int32, how metav1.CreateOptions) (*b
 func (s kindScene) forgedPartDoesNotRun(of string) {
 	s.Helper()
 	forged, err := s.makePart(of, 50, harness.ForReal)
-	must(s, err)
+	harness.Must(s, err)
 	jobs := s.cluster.Client.BatchV1().Jobs(s.teams.Namespace)
 	harness.Eventually(s, 30*time.Second, "the forged part is suspended", func() error {
 		job, err := jobs.Get(harness.Context(s), forged.Name, metav1.GetOptions{})
-		if err == nil && !suspended(job) {
+		if err == nil && !harness.Suspended(job) {
 			err = fmt.Errorf("it runs, with %d pods", job.Status.Active)
 		}
 		return err
@@ -356,7 +356,7 @@ func (s kindScene) status(name, status string) {
 	}
 	_, err := s.cluster.Dynamic.Resource(s.kind.resource).Namespace(s.teams.Namespace).Patch(harness.Context(s), name, types.MergePatchType,
 		[]byte(`{"status":`+status+`}`), metav1.PatchOptions{}, "status")
-	must(s, err)
+	harness.Must(s, err)
 }
 
 func (s kindScene) patch(name, patch string) error {

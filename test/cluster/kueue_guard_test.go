@@ -27,9 +27,9 @@ func renewKueueLease(t *testing.T, cluster *harness.Cluster, namespace string) *
 	t.Helper()
 	holder, seconds, now := "kueue-controller-manager-5d9c7b6f-x2v4w_8a0f3c1e-1111-2222-3333-444455556666", int32(2), metav1.NowMicro()
 	leases := cluster.Client.CoordinationV1().Leases(namespace)
-	made, err := leases.Create(harness.Context(t), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: usualLease},
+	made, err := leases.Create(harness.Context(t), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: harness.UsualLease},
 		Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &seconds, RenewTime: &now}}, metav1.CreateOptions{})
-	must(t, err)
+	harness.Must(t, err)
 	lease, ended := &kueueLease{}, make(chan struct{})
 	lease.alive.Store(true)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -65,7 +65,7 @@ func awaitKueueIsSeen(t *testing.T, muster *harness.Muster, namespace string) {
 	t.Helper()
 	harness.Eventually(t, 30*time.Second, "muster is unready because of Kueue", func() error {
 		said, err := readiness(muster)
-		if err == nil && (!strings.Contains(said, "[-]kueue failed: ") || !strings.Contains(said, "Lease "+namespace+"/"+usualLease+" is renewed by")) {
+		if err == nil && (!strings.Contains(said, "[-]kueue failed: ") || !strings.Contains(said, "Lease "+namespace+"/"+harness.UsualLease+" is renewed by")) {
 			err = fmt.Errorf("it says %q", said)
 		}
 		return err

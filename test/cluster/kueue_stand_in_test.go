@@ -122,14 +122,14 @@ func becomeKueue(t *testing.T, cluster *harness.Cluster) *standInForKueue {
 	t.Helper()
 	ctx, folder := harness.Context(t), t.TempDir()
 	for _, plural := range []string{"workloads", "localqueues", "clusterqueues", "cohorts"} {
-		store(t, cluster, plural, oldVersion)
+		harness.StoreVersion(t, cluster, plural, harness.OldVersion)
 	}
 	time.Sleep(3 * time.Second) // until the API server stores in that version
 	rewriteWorkloads(t, cluster)
 
-	authority := newAuthority(t)
-	authority.issue(t, folder, authority.certificate)
-	bundle := base64.StdEncoding.EncodeToString(authority.certificate)
+	authority := harness.NewAuthority(t)
+	authority.Issue(t, folder, authority.Certificate)
+	bundle := base64.StdEncoding.EncodeToString(authority.Certificate)
 	cluster.Kubectl(t, "", "create", "namespace", "kueue-system")
 	cluster.Kubectl(t, "", "-n", "kueue-system", "create", "secret", "generic", "kueue-webhook-server-cert",
 		"--from-file="+filepath.Join(folder, "tls.crt"), "--from-file="+filepath.Join(folder, "tls.key"), "--from-file="+filepath.Join(folder, "ca.crt"))
@@ -149,7 +149,7 @@ kubectl -n kueue-system rollout status deployment/kueue-controller-manager --tim
 		}
 		_, err := cluster.Dynamic.Resource(harness.Definitions).Patch(ctx, plural+".kueue.x-k8s.io", types.MergePatchType,
 			[]byte(`{"metadata":{"labels":{"app.kubernetes.io/name":"kueue"}}`+conversion+`}`), metav1.PatchOptions{})
-		must(t, err)
+		harness.Must(t, err)
 	}
 	cluster.Kubectl(t, kueueWebhooks("Mutating", "/mutate", bundle), "create", "-f", "-")
 	cluster.Kubectl(t, kueueWebhooks("Validating", "/validate", bundle), "create", "-f", "-")
@@ -161,11 +161,11 @@ kubectl -n kueue-system rollout status deployment/kueue-controller-manager --tim
 
 func rewriteWorkloads(t *testing.T, cluster *harness.Cluster) {
 	t.Helper()
-	list, err := inVersion(cluster, newVersion, "workloads", "").List(harness.Context(t), metav1.ListOptions{})
-	must(t, err)
+	list, err := harness.InVersion(cluster, harness.NewVersion, "workloads", "").List(harness.Context(t), metav1.ListOptions{})
+	harness.Must(t, err)
 	for _, workload := range list.Items {
-		_, err := inVersion(cluster, newVersion, "workloads", workload.GetNamespace()).Patch(harness.Context(t), workload.GetName(), types.MergePatchType, []byte("{}"), metav1.PatchOptions{})
-		must(t, err)
+		_, err := harness.InVersion(cluster, harness.NewVersion, "workloads", workload.GetNamespace()).Patch(harness.Context(t), workload.GetName(), types.MergePatchType, []byte("{}"), metav1.PatchOptions{})
+		harness.Must(t, err)
 	}
 }
 
@@ -187,7 +187,7 @@ func (k *standInForKueue) elect(t *testing.T, cluster *harness.Cluster) {
 			alive := err == nil && len(pods.Items) > 0
 			k.leads.Store(alive && k.renew(ctx, cluster, &seen, &since))
 			renewed := ""
-			if lease, err := cluster.Client.CoordinationV1().Leases("muster-system").Get(ctx, usualLease, metav1.GetOptions{}); err == nil && lease.Spec.RenewTime != nil {
+			if lease, err := cluster.Client.CoordinationV1().Leases("muster-system").Get(ctx, harness.UsualLease, metav1.GetOptions{}); err == nil && lease.Spec.RenewTime != nil {
 				renewed = lease.Spec.RenewTime.String()
 			}
 			// A Lease that is gone, with muster's namespace, is no renewal.
@@ -204,9 +204,9 @@ func (k *standInForKueue) renew(ctx context.Context, cluster *harness.Cluster, s
 	leases := cluster.Client.CoordinationV1().Leases("kueue-system")
 	holder, seconds, now := kueueHolder, int32(2), metav1.NowMicro()
 	spec := coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &seconds, RenewTime: &now}
-	lease, err := leases.Get(ctx, usualLease, metav1.GetOptions{})
+	lease, err := leases.Get(ctx, harness.UsualLease, metav1.GetOptions{})
 	if err != nil {
-		_, err = leases.Create(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: usualLease}, Spec: spec}, metav1.CreateOptions{})
+		_, err = leases.Create(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: harness.UsualLease}, Spec: spec}, metav1.CreateOptions{})
 		return err == nil
 	}
 	if lease.ResourceVersion != *seen {

@@ -25,7 +25,7 @@ func startLab(t *testing.T, flags ...string) (lab *exec.Cmd, directory string, s
 	flags = append([]string{"up", "--die-with-parent", "--dir", directory, "--ready-file", ready}, flags...)
 	lab = exec.Command(harness.LabBinary(), flags...)
 	lab.Stderr = stderr
-	must(t, lab.Start())
+	harness.Must(t, lab.Start())
 	t.Cleanup(func() { _ = lab.Process.Kill() }) // if the test failed half way
 	if _, err := harness.AwaitLab(lab, ready, time.Minute); err != nil {
 		t.Fatalf("%v\n%s", err, stderr)
@@ -37,7 +37,7 @@ func startLab(t *testing.T, flags ...string) (lab *exec.Cmd, directory string, s
 func processesIn(t *testing.T, directory string) map[int]string {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	must(t, err)
+	harness.Must(t, err)
 	found := map[int]string{}
 	for _, file := range files {
 		line, err := os.ReadFile(file)
@@ -45,7 +45,7 @@ func processesIn(t *testing.T, directory string) map[int]string {
 			continue // most likely it has ended
 		}
 		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-		must(t, err)
+		harness.Must(t, err)
 		found[pid] = string(bytes.ReplaceAll(line, []byte{0}, []byte(" ")))
 	}
 	return found
@@ -66,7 +66,7 @@ func TestInterruptedLabLeavesNothingRunning(t *testing.T) {
 	if running := len(processesIn(t, directory)); running != 5 {
 		t.Errorf("%d processes, expected the supervisor and four components", running)
 	}
-	must(t, lab.Process.Signal(os.Interrupt))
+	harness.Must(t, lab.Process.Signal(os.Interrupt))
 	if err := lab.Wait(); err != nil {
 		t.Errorf("lab up: %v", err)
 	}
@@ -78,7 +78,7 @@ func TestInterruptedLabLeavesNothingRunning(t *testing.T) {
 
 func TestKilledLabLeavesNothingRunning(t *testing.T) {
 	lab, directory, _ := startLab(t)
-	must(t, lab.Process.Kill())
+	harness.Must(t, lab.Process.Kill())
 	_ = lab.Wait()
 	nothingRunsIn(t, directory)
 }
@@ -87,7 +87,7 @@ func TestLabWithARealNodeClearsItAwayAtItsEnd(t *testing.T) {
 	lab, directory, _ := startLab(t, "--kubelet")
 	room := roomOf(t, directory)
 	runPod(t, directory)
-	must(t, lab.Process.Signal(os.Interrupt))
+	harness.Must(t, lab.Process.Signal(os.Interrupt))
 	if err := lab.Wait(); err != nil {
 		t.Errorf("lab up: %v", err)
 	}
@@ -101,7 +101,7 @@ func TestNodeOfAKilledLabIsClearedAwayByTheNext(t *testing.T) {
 	lab, directory, _ := startLab(t, "--kubelet")
 	room := roomOf(t, directory)
 	runPod(t, directory)
-	must(t, lab.Process.Kill())
+	harness.Must(t, lab.Process.Kill())
 	_ = lab.Wait()
 	nothingRunsIn(t, directory)
 	if left := strings.Join(leftInRoom(t, room), "\n"); !strings.Contains(left, "containerd-shim") {
@@ -109,7 +109,7 @@ func TestNodeOfAKilledLabIsClearedAwayByTheNext(t *testing.T) {
 	}
 
 	next, _, stderr := startLab(t, "--kubelet")
-	must(t, next.Process.Signal(os.Interrupt))
+	harness.Must(t, next.Process.Signal(os.Interrupt))
 	if err := next.Wait(); err != nil {
 		t.Errorf("the next lab: %v", err)
 	}
@@ -166,7 +166,7 @@ func leftInRoom(t *testing.T, room string) []string {
 		left = append(left, line)
 	}
 	mounts, err := os.ReadFile("/proc/mounts")
-	must(t, err)
+	harness.Must(t, err)
 	for mount := range strings.Lines(string(mounts)) {
 		if strings.Contains(mount, room+"/") {
 			left = append(left, mount)
@@ -178,7 +178,7 @@ func leftInRoom(t *testing.T, room string) []string {
 		}
 	}
 	links, err := filepath.Glob("/var/log/containers/*")
-	must(t, err)
+	harness.Must(t, err)
 	for _, link := range links {
 		if target, _ := os.Readlink(link); strings.HasPrefix(target, room+"/") {
 			left = append(left, link)
@@ -191,7 +191,7 @@ func TestLabNamesTheComponentThatDied(t *testing.T) {
 	lab, directory, stderr := startLab(t)
 	for pid, line := range processesIn(t, directory) {
 		if strings.Contains(line, " kube-scheduler ") {
-			must(t, syscall.Kill(pid, syscall.SIGKILL))
+			harness.Must(t, syscall.Kill(pid, syscall.SIGKILL))
 		}
 	}
 	if _ = lab.Wait(); lab.ProcessState.ExitCode() != 1 {

@@ -15,10 +15,10 @@ import (
 func TestADefinitionThatComesLaterIsComparedWithItsDescription(t *testing.T) {
 	cluster := harness.Connect(t)
 	kind, err := os.ReadFile("kinds/train/kind.yaml")
-	must(t, err)
-	config := writeFile(t, "kinds.yaml", namesOfTheManifests+"integrations: {frameworks: [batch/job]}\n---\n"+string(kind))
+	harness.Must(t, err)
+	config := harness.WriteFile(t, "kinds.yaml", harness.NamesOfTheManifests+"integrations: {frameworks: [batch/job]}\n---\n"+string(kind))
 	harness.ApplyRights(t, cluster, config)
-	muster := startQueueMuster(t, "--config", config, "--kubeconfig", asServiceAccount(t, cluster, "muster-system", "muster"))
+	muster := harness.StartQueueMuster(t, "--config", config, "--kubeconfig", harness.AsServiceAccount(t, cluster, "muster-system", "muster"))
 	scene := trainScene{t, cluster, cluster.Teams(t)}
 	scene.teams.Flavor("f")
 	scene.teams.Queue("a", scene.teams.Cpus("f=3"))
@@ -37,7 +37,7 @@ func TestADefinitionThatComesLaterIsComparedWithItsDescription(t *testing.T) {
 	scene.teams.Kubectl("delete", "job", "other")
 
 	definition, err := os.ReadFile("kinds/train/crd.yaml")
-	must(t, err)
+	harness.Must(t, err)
 	cluster.Kubectl(t, string(definition), "apply", "--server-side", "--force-conflicts", "-f", "-")
 	harness.Eventually(t, time.Minute, "the train is queued", func() error {
 		_, err := cluster.WorkloadOf(scene.teams.Namespace, "express")
@@ -49,7 +49,7 @@ func TestADefinitionThatComesLaterIsComparedWithItsDescription(t *testing.T) {
 
 	// Changed under a train that runs: nothing is decided by what it seems to say, until it is right again.
 	other, err := os.ReadFile("kinds/train/other.yaml")
-	must(t, err)
+	harness.Must(t, err)
 	cluster.Kubectl(t, string(other), "apply", "--server-side", "--force-conflicts", "-f", "-")
 	awaitContradictions(t, muster, contradiction, 2)
 	harness.Eventually(t, 30*time.Second, "muster is unready", func() error {
@@ -59,7 +59,7 @@ func TestADefinitionThatComesLaterIsComparedWithItsDescription(t *testing.T) {
 		return nil
 	})
 	workload, err := cluster.WorkloadOf(scene.teams.Namespace, "express")
-	must(t, err)
+	harness.Must(t, err)
 	if err := harness.HasCondition("QuotaReserved", "True", "")(workload); err != nil {
 		t.Error(err)
 	}

@@ -33,11 +33,11 @@ func TestSoakTenThousandWorkloadsAreLateTogether(t *testing.T) {
 
 // steadyReviews asks for one every 20 ms, each on a new connection; `count` as harness.Load.
 func steadyReviews(ctx context.Context, t *testing.T, muster *harness.Muster, count int) (outcome harness.Outcome) {
-	client, body, began := harness.ReviewClient(bundleOf(t, muster)), harness.Review(t, "probe"), time.Now()
+	client, body, began := harness.ReviewClient(harness.BundleOf(t, muster)), harness.Review(t, "probe"), time.Now()
 	for number := 0; number != count && ctx.Err() == nil; number++ {
 		time.Sleep(time.Until(began.Add(time.Duration(number) * 20 * time.Millisecond)))
 		sent := time.Now()
-		if _, err := postReview(ctx, client, muster, body, "probe"); err != nil {
+		if _, err := harness.PostReview(ctx, client, muster, body, "probe"); err != nil {
 			outcome.Failed++
 			outcome.Errors = []error{err}
 			continue
@@ -73,9 +73,9 @@ func lateTogether(t *testing.T, count int, lease string, reviews load) {
 	wire := cluster.Wire(t)
 	// All of them are admitted before the first of them is late.
 	timeout := harness.UnderLoad(5*time.Second + time.Duration(count)*20*time.Millisecond).Round(time.Second)
-	muster := startQueueMuster(t, "--kubeconfig", wire.Kubeconfig, "--config", writeFile(t, "config.yaml",
+	muster := harness.StartQueueMuster(t, "--kubeconfig", wire.Kubeconfig, "--config", harness.WriteFile(t, "config.yaml",
 		"apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nclientConnection: {qps: -1, burst: 1}\n"+
-			"leaderElection: {leaderElect: true, "+lease+" resourceName: "+usualLease+"}\n"+
+			"leaderElection: {leaderElect: true, "+lease+" resourceName: "+harness.UsualLease+"}\n"+
 			"waitForPodsReady: {timeout: "+timeout.String()+", requeuingStrategy: {backoffBaseSeconds: 3600}}\n"))
 	var idle harness.Outcome
 	if reviews != nil {
@@ -91,7 +91,7 @@ func lateTogether(t *testing.T, count int, lease string, reviews load) {
 	if outcome.Failed > 0 {
 		t.Fatal(outcome)
 	}
-	letIn(t, cluster, queues)
+	harness.LetIn(t, cluster, queues)
 	last := awaitAdmitted(t, cluster, queues.Namespace, count)
 	muster.Slay()
 	harness.Eventually(t, timeout+time.Minute, "the time of all is over", func() error {

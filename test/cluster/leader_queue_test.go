@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -16,7 +15,7 @@ import (
 // than there is, and all comes to its end.
 
 func TestQuotaHoldsAlthoughLeadersAreKilled(t *testing.T) {
-	killLeaders{kills: 3, workloads: 400, lease: 2 * time.Second, within: 10 * time.Second, config: func(lease string) string { return quickLease(t, lease) }}.run(t)
+	killLeaders{kills: 3, workloads: 400, lease: 2 * time.Second, within: 10 * time.Second, config: func(lease string) string { return harness.QuickLease(t, lease) }}.run(t)
 }
 
 // MUSTER_SOAK=1: the same with the lease that users have, for a quarter of an hour.
@@ -27,7 +26,7 @@ func TestSoakLeadersAreKilledFiftyTimes(t *testing.T) {
 	// The lease; up to 2.4 s until a follower has seen its last renewal (retryPeriod with jitter); up to 3 s until the
 	// watches of the new leader have proved that they are current.
 	killLeaders{kills: 50, workloads: 10_000, lease: 15 * time.Second, within: 21 * time.Second, config: func(lease string) string {
-		return writeFile(t, "config.yaml", "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"+
+		return harness.WriteFile(t, "config.yaml", "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"+
 			"leaderElection: {leaderElect: true, resourceName: "+lease+"}\n")
 	}}.run(t)
 }
@@ -41,22 +40,22 @@ type killLeaders struct {
 
 func (k killLeaders) run(t *testing.T) {
 	cluster := harness.Connect(t)
-	replicas := startFleet(t, cluster, k.config)
+	replicas := harness.StartFleet(t, cluster, k.config)
 	// What this leaves is removed before the last replicas end.
 	t.Run("they admit", func(t *testing.T) { k.admit(t, cluster, replicas) })
 }
 
-func (k killLeaders) admit(t *testing.T, cluster *harness.Cluster, replicas *fleet) {
-	teams, quota, runner := twoSharingTeams(t, cluster)
+func (k killLeaders) admit(t *testing.T, cluster *harness.Cluster, replicas *harness.Fleet) {
+	teams, quota, runner := harness.TwoSharingTeams(t, cluster)
 	var killed []time.Time
 	for batch := range k.kills + 1 {
 		from, to := k.workloads*batch/(k.kills+1), k.workloads*(batch+1)/(k.kills+1)
-		createForTwo(t, cluster, teams.Namespace, from, to)
+		harness.CreateForTwo(t, cluster, teams.Namespace, from, to)
 		if batch < k.kills {
 			// Most of the batch waits: 20 run at a time.
 			runner.Await(t, from+(to-from)/4)
 			killed = append(killed, time.Now())
-			replicas.killLeader()
+			replicas.KillLeader()
 		}
 		runner.Await(t, to)
 	}
@@ -66,36 +65,11 @@ func (k killLeaders) admit(t *testing.T, cluster *harness.Cluster, replicas *fle
 	}
 	k.checkGaps(t, killed, made)
 	list, err := cluster.Dynamic.Resource(harness.Workloads).Namespace(teams.Namespace).List(context.Background(), metav1.ListOptions{})
-	must(t, err)
+	harness.Must(t, err)
 	if len(list.Items) != k.workloads {
 		t.Errorf("%d of %d Workloads are there", len(list.Items), k.workloads)
 	}
-	must(t, cluster.RemoveWorkloads(teams.Namespace))
-}
-
-// twoSharingTeams are a and b, with ten cpus each that they lend to each other; what is
-// admitted there runs for 300 ms, and what is reserved is watched.
-func twoSharingTeams(t *testing.T, cluster *harness.Cluster) (*harness.Teams, *harness.Quota, *harness.Runner) {
-	t.Helper()
-	teams := cluster.Teams(t)
-	teams.Flavor("f")
-	for _, team := range []string{"a", "b"} {
-		teams.Queue(team, teams.InCohort("all"), teams.Cpus("f=10"))
-	}
-	return teams, cluster.WatchQuota(t), cluster.RunAdmitted(t, teams.Namespace, 300*time.Millisecond)
-}
-
-// createForTwo makes the Workloads of these numbers, for the teams a and b.
-func createForTwo(t *testing.T, cluster *harness.Cluster, namespace string, from, to int) {
-	t.Helper()
-	outcome := harness.Load(context.Background(), 8, to-from, func(number int) error {
-		workload := harness.JoblessWorkload(fmt.Sprint("w-", from+number), []string{"a", "b"}[number%2], 1)
-		_, err := cluster.Dynamic.Resource(harness.Workloads).Namespace(namespace).Create(context.Background(), workload, harness.ForReal)
-		return err
-	})
-	if outcome.Failed > 0 {
-		t.Fatal(outcome)
-	}
+	harness.Must(t, cluster.RemoveWorkloads(teams.Namespace))
 }
 
 // checkGaps demands that the next leader admits in time.

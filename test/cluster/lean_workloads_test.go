@@ -18,9 +18,9 @@ func TestLeanWorkloadsHaveNoManagedFields(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.NeedsKubernetes(t, 36, "a MutatingAdmissionPolicy in v1")
 	cluster.HollowNodes(t)
-	makeWorkloadsLean(t, cluster)
-	startAdmitter(t, cluster, false)
-	queues := openQueue(t, cluster)
+	harness.MakeWorkloadsLean(t, cluster)
+	harness.StartAdmitter(t, cluster, false)
+	queues := harness.OpenQueue(t, cluster)
 	cluster.Create(t, harness.Workloads, queues.Namespace, harness.JoblessWorkload("by-hand", harness.LocalQueueName, 1))
 
 	workloads := cluster.Dynamic.Resource(harness.Workloads).Namespace(queues.Namespace)
@@ -30,12 +30,12 @@ func TestLeanWorkloadsHaveNoManagedFields(t *testing.T) {
 		if number == 20 {
 			t.Fatalf("Workloads that muster makes have managed fields: %v", lean.GetManagedFields())
 		}
-		name := benchJobName(number)
-		cluster.CreateJob(t, queues.Namespace, benchJob(number, allOfMuster))
+		name := harness.BenchJobName(number)
+		cluster.CreateJob(t, queues.Namespace, harness.BenchJob(number, harness.AllOfMuster))
 		lean = cluster.WaitForWorkload(t, queues.Namespace, name, "has finished", harness.HasCondition("Finished", "True", "Succeeded"))
 	}
 	byHand, err := workloads.Get(harness.Context(t), "by-hand", metav1.GetOptions{})
-	must(t, err)
+	harness.Must(t, err)
 	if len(byHand.GetManagedFields()) == 0 {
 		t.Error("a Workload that somebody else made has no managed fields")
 	}
@@ -48,19 +48,10 @@ func TestLeanWorkloadsHaveNoManagedFields(t *testing.T) {
 				"type": "Seen", "status": "True", "reason": "Test", "message": "", "lastTransitionTime": metav1.Now().UTC().Format(time.RFC3339),
 			}}},
 		})
-		must(t, err)
+		harness.Must(t, err)
 		applied, err := workloads.Patch(harness.Context(t), name, types.ApplyPatchType, body,
 			metav1.PatchOptions{FieldManager: "check-controller"}, "status")
-		must(t, err)
-		must(t, harness.HasCondition("Seen", "True", "Test")(applied))
+		harness.Must(t, err)
+		harness.Must(t, harness.HasCondition("Seen", "True", "Test")(applied))
 	}
-}
-
-// makeWorkloadsLean installs the policy for this test.
-func makeWorkloadsLean(t *testing.T, cluster *harness.Cluster) {
-	t.Helper()
-	cluster.EnsureMusterNamespace(t)
-	policy := harness.Manifests(t, "--only=lean-workloads")
-	cluster.Kubectl(t, policy, "apply", "-f", "-")
-	t.Cleanup(func() { cluster.Kubectl(t, policy, "delete", "--ignore-not-found", "-f", "-") })
 }

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -18,15 +17,6 @@ import (
 )
 
 // Lists for people: kubectl muster, its lists' rights, and Kueue's visibility API at muster's port.
-
-// runMuster runs a command of the binary.
-func runMuster(kubeconfig string, arguments ...string) (out string, code int, complaint string) {
-	command := exec.Command(harness.MusterBinary(), append(arguments, "--kubeconfig", kubeconfig)...)
-	var stdout, stderr bytes.Buffer
-	command.Stdout, command.Stderr = &stdout, &stderr
-	_ = command.Run()
-	return stdout.String(), command.ProcessState.ExitCode(), stderr.String()
-}
 
 // listed is a list of muster's, as far as the tests look.
 type listed struct {
@@ -54,19 +44,19 @@ type listed struct {
 
 func listWithMuster(t *testing.T, kubeconfig string, arguments ...string) listed {
 	t.Helper()
-	out, code, complaint := runMuster(kubeconfig, append(arguments, "-o", "json")...)
+	out, code, complaint := harness.RunMuster(kubeconfig, append(arguments, "-o", "json")...)
 	if code != 0 || complaint != "" {
 		t.Fatalf("%v: exit code %d, %s%s", arguments, code, out, complaint)
 	}
 	var list listed
-	must(t, json.Unmarshal([]byte(out), &list))
+	harness.Must(t, json.Unmarshal([]byte(out), &list))
 	return list
 }
 
 // endedWorkload makes a Workload without a job that has finished.
 func endedWorkload(t *testing.T, cluster *harness.Cluster, namespace string) {
 	t.Helper()
-	file := writeFile(t, "ended.yaml", `{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"Workload","metadata":{"name":"ended","namespace":"`+namespace+`"},
+	file := harness.WriteFile(t, "ended.yaml", `{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"Workload","metadata":{"name":"ended","namespace":"`+namespace+`"},
 		"spec":{"active":false,"queueName":"`+harness.LocalQueueName+`","podSets":[{"name":"main","count":1,"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"main","image":"x"}]}}}]}}`)
 	cluster.Kubectl(t, "", "create", "-f", file)
 	cluster.Kubectl(t, "", "patch", "workload", "ended", "-n", namespace, "--subresource=status", "--type=merge", "-p",
@@ -76,18 +66,18 @@ func endedWorkload(t *testing.T, cluster *harness.Cluster, namespace string) {
 
 func TestListsAreForThoseWhoMayReadThem(t *testing.T) {
 	cluster := harness.Connect(t)
-	harness.ApplyRights(t, cluster, writeFile(t, "config.yaml", namesOfTheManifests))
-	address := hostAddress(t)
-	muster := startQueueMuster(t, "--metrics-bind-address", address, "--record-submitter")
-	serveThroughService(t, cluster, address)
-	mine, other := explainedNamespaces(t, cluster)
+	harness.ApplyRights(t, cluster, harness.WriteFile(t, "config.yaml", harness.NamesOfTheManifests))
+	address := harness.HostAddress(t)
+	muster := harness.StartQueueMuster(t, "--metrics-bind-address", address, "--record-submitter")
+	harness.ServeThroughService(t, cluster, address)
+	mine, other := harness.ExplainedNamespaces(t, cluster)
 	cluster.Kubectl(t, "", "label", "job", "train", "-n", mine, "tier=gold")
 	endedWorkload(t, cluster, mine)
-	explainUsers(t, cluster, mine)
-	boss, dev, stranger := asServiceAccount(t, cluster, mine, "boss"), asServiceAccount(t, cluster, mine, "dev"), asServiceAccount(t, cluster, mine, "stranger")
+	harness.ExplainUsers(t, cluster, mine)
+	boss, dev, stranger := harness.AsServiceAccount(t, cluster, mine, "boss"), harness.AsServiceAccount(t, cluster, mine, "dev"), harness.AsServiceAccount(t, cluster, mine, "stranger")
 
 	harness.Eventually(t, 20*time.Second, "the list through the API server's proxy", func() error {
-		if out, code, complaint := runMuster(boss, "get", "jobs", "-n", mine); code != 0 || complaint != "" || !strings.Contains(out, "job/train") {
+		if out, code, complaint := harness.RunMuster(boss, "get", "jobs", "-n", mine); code != 0 || complaint != "" || !strings.Contains(out, "job/train") {
 			return fmt.Errorf("exit code %d, %s%s", code, out, complaint)
 		}
 		return nil
@@ -103,9 +93,9 @@ func TestListsAreForThoseWhoMayReadThem(t *testing.T) {
 	})
 	t.Run("filters, of muster and of the evaluation on this machine", func(t *testing.T) {
 		for source, run := range map[string]func(arguments ...string) (string, int, string){
-			"muster": func(arguments ...string) (string, int, string) { return runMuster(boss, arguments...) },
+			"muster": func(arguments ...string) (string, int, string) { return harness.RunMuster(boss, arguments...) },
 			"local": func(arguments ...string) (string, int, string) {
-				return runMuster(cluster.Kubeconfig, append(arguments, "--local")...)
+				return harness.RunMuster(cluster.Kubeconfig, append(arguments, "--local")...)
 			},
 		} {
 			for _, row := range []struct {
@@ -151,8 +141,8 @@ func TestListsAreForThoseWhoMayReadThem(t *testing.T) {
 		if len(list.Items) != 1 || list.Items[0].Namespace != other || list.Items[0].Job.Name != "holder" || list.Items[0].Amount != "20m" || list.Metadata.Hidden.Count != 0 {
 			t.Errorf("to the boss: %+v", list)
 		}
-		out, code, complaint := runMuster(dev, "who", "cpu", "-q", harness.LocalQueueName, "-n", mine, "-o", "json")
-		must(t, json.Unmarshal([]byte(out), &list))
+		out, code, complaint := harness.RunMuster(dev, "who", "cpu", "-q", harness.LocalQueueName, "-n", mine, "-o", "json")
+		harness.Must(t, json.Unmarshal([]byte(out), &list))
 		if code != 0 || len(list.Items) != 0 || list.Metadata.Hidden.Count != 1 || list.Metadata.Hidden.Amount != "20m" ||
 			strings.Contains(out, other) || strings.Contains(out, "holder") {
 			t.Errorf("to dev: exit code %d, %s%s", code, out, complaint)
@@ -170,49 +160,49 @@ func TestListsAreForThoseWhoMayReadThem(t *testing.T) {
 			{dev, []string{"tree", "-n", mine}, "cannot list cohorts.kueue.x-k8s.io"},
 			{dev, []string{"get", "queues", "-n", mine}, "cannot list localqueues.kueue.x-k8s.io"},
 		} {
-			if out, code, complaint := runMuster(row.kubeconfig, row.arguments...); code != 1 || out != "" || !strings.Contains(complaint, row.says) {
+			if out, code, complaint := harness.RunMuster(row.kubeconfig, row.arguments...); code != 1 || out != "" || !strings.Contains(complaint, row.says) {
 				t.Errorf("%v: exit code %d, %s%s", row.arguments, code, out, complaint)
 			}
 		}
 	})
 	t.Run("queues and their tree", func(t *testing.T) {
 		for _, arguments := range [][]string{{"tree"}, {"get", "clusterqueues"}, {"get", "queues"}, {"top", "queues"}} {
-			if out, code, complaint := runMuster(boss, append(arguments, "-n", mine)...); code != 0 || complaint != "" || len(strings.Split(out, "\n")) < 3 {
+			if out, code, complaint := harness.RunMuster(boss, append(arguments, "-n", mine)...); code != 0 || complaint != "" || len(strings.Split(out, "\n")) < 3 {
 				t.Errorf("%v: exit code %d, %s%s", arguments, code, out, complaint)
 			}
 		}
 	})
 	t.Run("the visibility API has the order of the queue", func(t *testing.T) {
-		token := explainToken(t, cluster, mine, "boss")
+		token := harness.ExplainToken(t, cluster, mine, "boss")
 		queue := cluster.Kubectl(t, "", "get", "localqueue", harness.LocalQueueName, "-n", mine, "-o", "jsonpath={.spec.clusterQueue}")
 		for _, version := range []string{"v1beta1", "v1beta2"} {
 			api := "/apis/visibility.kueue.x-k8s.io/" + version
-			status, body := askMetricsPort(t, muster, api+"/clusterqueues/"+strings.TrimSpace(queue)+"/pendingworkloads?limit=5", token)
+			status, body := harness.AskMetricsPort(t, muster, api+"/clusterqueues/"+strings.TrimSpace(queue)+"/pendingworkloads?limit=5", token)
 			var list listed
-			must(t, json.Unmarshal([]byte(body), &list))
+			harness.Must(t, json.Unmarshal([]byte(body), &list))
 			if status != http.StatusOK || len(list.Items) != 2 || list.Items[0].Metadata.Namespace != other || list.Items[1].Metadata.Namespace != mine {
 				t.Errorf("%s: %d %s", version, status, body)
 			}
 			path := api + "/namespaces/" + mine + "/localqueues/" + harness.LocalQueueName + "/pendingworkloads"
-			if status, body := askMetricsPort(t, muster, path, explainToken(t, cluster, mine, "dev")); status != http.StatusForbidden {
+			if status, body := harness.AskMetricsPort(t, muster, path, harness.ExplainToken(t, cluster, mine, "dev")); status != http.StatusForbidden {
 				t.Errorf("%s to dev: %d %s", version, status, body)
 			}
 		}
 	})
 	t.Run("a user's own jobs, as the webhook has seen who submits them", func(t *testing.T) {
 		// The tests' administrator has submitted all jobs; what a job says itself is taken away.
-		forged := queuedJob("forged", 1)
+		forged := harness.QueuedJob("forged", 1)
 		forged.Annotations = map[string]string{"muster.batch/submitter": "system:serviceaccount:" + mine + ":boss"}
 		cluster.CreateJob(t, mine, forged)
 		cluster.WaitForWorkload(t, mine, "forged", "is there", func(*unstructured.Unstructured) error { return nil })
 		defer cluster.Kubectl(t, "", "delete", "job", "forged", "-n", mine)
 		for _, source := range [][]string{nil, {"--local"}} {
-			if out, code, complaint := runMuster(boss, append([]string{"get", "jobs", "-n", mine, "--mine"}, source...)...); code != 0 || out != "" ||
+			if out, code, complaint := harness.RunMuster(boss, append([]string{"get", "jobs", "-n", mine, "--mine"}, source...)...); code != 0 || out != "" ||
 				!strings.Contains(complaint, "No jobs that match found") {
 				t.Errorf("boss, %v: exit code %d, %s%s", source, code, out, complaint)
 			}
 		}
-		out, code, complaint := runMuster(cluster.Kubeconfig, "get", "jobs", "-n", mine, "--mine", "--local")
+		out, code, complaint := harness.RunMuster(cluster.Kubeconfig, "get", "jobs", "-n", mine, "--mine", "--local")
 		if code != 0 || !strings.Contains(out, "job/train") || !strings.Contains(out, "job/forged") {
 			t.Errorf("the administrator: exit code %d, %s%s", code, out, complaint)
 		}
@@ -237,17 +227,17 @@ func TestListsAreForThoseWhoMayReadThem(t *testing.T) {
 // The same binary under the names by which kubectl finds a plugin and its completion.
 func TestKubectlFindsMusterAsAPlugin(t *testing.T) {
 	cluster := harness.Connect(t)
-	startQueueMuster(t)
+	harness.StartQueueMuster(t)
 	queues := cluster.Queues(t)
 	folder := t.TempDir()
 	for _, name := range []string{"kubectl-muster", "kubectl_complete-muster"} {
-		must(t, os.Symlink(harness.MusterBinary(), filepath.Join(folder, name)))
+		harness.Must(t, os.Symlink(harness.MusterBinary(), filepath.Join(folder, name)))
 	}
 	run := func(program string, arguments ...string) string {
 		command := exec.Command(program, arguments...)
 		command.Env = append(os.Environ(), "PATH="+folder+":"+os.Getenv("PATH"), "KUBECONFIG="+cluster.Kubeconfig)
 		out, err := command.Output()
-		must(t, err)
+		harness.Must(t, err)
 		return string(out)
 	}
 	if out := run("kubectl", "muster", "get", "queues", "-n", queues.Namespace, "-o", "name"); out != "localqueue.kueue.x-k8s.io/"+harness.LocalQueueName+"\n" {
@@ -271,7 +261,7 @@ func TestKueuectlsCallsWork(t *testing.T) {
 	startAggregatedMuster(t, cluster)
 	queues := cluster.Queues(t)
 	cluster.Patch(t, harness.ClusterQueues, "", queues.ClusterQueue, `{"spec":{"stopPolicy":"None"}}`)
-	cluster.CreateJob(t, queues.Namespace, queuedJob("run", 1))
+	cluster.CreateJob(t, queues.Namespace, harness.QueuedJob("run", 1))
 	workload := cluster.WaitForWorkload(t, queues.Namespace, "run", "is admitted", harness.HasCondition("Admitted", "True", ""))
 	for _, version := range []string{"v1beta1", "v1beta2"} {
 		api := "/apis/kueue.x-k8s.io/" + version
@@ -297,7 +287,7 @@ func TestKueuectlsCallsWork(t *testing.T) {
 		cluster.WaitForWorkload(t, queues.Namespace, "run", "Admitted="+step.status, harness.HasCondition("Admitted", step.status, ""))
 	}
 	t.Run("kueuectl list workload has positions", func(t *testing.T) {
-		mine, _ := explainedNamespaces(t, cluster)
+		mine, _ := harness.ExplainedNamespaces(t, cluster)
 		api := "/apis/kueue.x-k8s.io/v1beta1/namespaces/" + mine
 		var workloads struct {
 			Items []struct {
@@ -305,15 +295,15 @@ func TestKueuectlsCallsWork(t *testing.T) {
 				Spec     struct{ QueueName string }
 			}
 		}
-		must(t, json.Unmarshal([]byte(cluster.Kubectl(t, "", "get", "--raw", api+"/workloads?limit=500")), &workloads))
+		harness.Must(t, json.Unmarshal([]byte(cluster.Kubectl(t, "", "get", "--raw", api+"/workloads?limit=500")), &workloads))
 		if len(workloads.Items) != 1 {
 			t.Fatalf("Workloads of %s: %+v", mine, workloads)
 		}
 		pending := workloads.Items[0]
 		var localQueue struct{ Spec struct{ ClusterQueue string } }
-		must(t, json.Unmarshal([]byte(cluster.Kubectl(t, "", "get", "--raw", api+"/localqueues/"+pending.Spec.QueueName)), &localQueue))
+		harness.Must(t, json.Unmarshal([]byte(cluster.Kubectl(t, "", "get", "--raw", api+"/localqueues/"+pending.Spec.QueueName)), &localQueue))
 		summary, err := pendingOfClusterQueue(visibilityClient(t, cluster.Kubeconfig, "v1beta1"), localQueue.Spec.ClusterQueue)
-		must(t, err)
+		harness.Must(t, err)
 		position := int32(-1)
 		for _, item := range summary.Items {
 			if item.Name == pending.Metadata.Name && item.Namespace == pending.Metadata.Namespace {

@@ -17,22 +17,22 @@ import (
 func TestMigrationPageWithHelm(t *testing.T) {
 	cluster := harness.OwnLab(t)
 	cluster.RealNode(t)
-	follow(t, cluster, "install.md", "With kubectl", "First queue and first Job")
+	harness.FollowPage(t, cluster, "install.md", "With kubectl", "First queue and first Job")
 	const pending = 30
 	running := manyWorkloads(t, cluster, pending)
 	kueue := becomeKueue(t, cluster)
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Log(state(cluster))
+			t.Log(harness.ClusterState(cluster))
 		}
 	})
 	before := picture(t, cluster, running)
-	follow(t, cluster, "migration.md", "1. Look", "Helm instead of step 2")
-	must(t, kueue.isLeading(true))
+	harness.FollowPage(t, cluster, "migration.md", "1. Look", "Helm instead of step 2")
+	harness.Must(t, kueue.isLeading(true))
 	if names := cluster.Kubectl(t, "", "get", "mutatingwebhookconfiguration,validatingwebhookconfiguration", "-o", "name"); strings.Contains(names, "/muster") {
 		t.Errorf("the chart has installed webhooks beside Kueue's: %s", names)
 	}
-	follow(t, cluster, "migration.md", "3. Move", "4. Verify")
+	harness.FollowPage(t, cluster, "migration.md", "3. Move", "4. Verify")
 	if after := picture(t, cluster, running); after != before {
 		t.Errorf("before the move:\n%s\nafter it:\n%s", before, after)
 	}
@@ -43,15 +43,15 @@ func TestMigrationPageWithHelm(t *testing.T) {
 	defer cancel()
 	var outcome harness.Outcome
 	var load sync.WaitGroup
-	load.Go(func() { outcome = harness.OpenLoad(ctx, 10, -1, createQueued(ctx, cluster, "default")) })
-	follow(t, cluster, "migration.md", "Helm after step 4")
+	load.Go(func() { outcome = harness.OpenLoad(ctx, 10, -1, harness.CreateQueued(ctx, cluster, "default")) })
+	harness.FollowPage(t, cluster, "migration.md", "Helm after step 4")
 	cancel()
 	load.Wait()
 	if outcome.Failed > 0 || outcome.Total() < 5 {
 		t.Errorf("creates: %s", outcome)
 	}
 	said, err := cluster.Shell(t, "helm get manifest muster --namespace muster-system")
-	must(t, err)
+	harness.Must(t, err)
 	if !strings.Contains(said, "kind: MutatingWebhookConfiguration") || strings.Contains(said, "kind: CustomResourceDefinition") {
 		t.Errorf("the release has\n%s", said)
 	}
@@ -62,7 +62,7 @@ func TestMigrationPageWithHelm(t *testing.T) {
 		t.Errorf("before the upgrade:\n%s\nafter it:\n%s", before, after)
 	}
 
-	follow(t, cluster, "migration.md", "Back", "Helm after the way back")
+	harness.FollowPage(t, cluster, "migration.md", "Back", "Helm after the way back")
 	harness.Eventually(t, 30*time.Second, "Kueue leads again", func() error { return kueue.isLeading(true) })
 	if after := picture(t, cluster, running); after != before {
 		t.Errorf("before the way back:\n%s\nafter it:\n%s", before, after)
@@ -74,8 +74,8 @@ func TestMigrationPageWithHelm(t *testing.T) {
 		t.Errorf("left of muster: %s", left)
 	}
 	cluster.CreateJob(t, "default", harness.Job("after", nil))
-	old, err := inVersion(cluster, oldVersion, "workloads", "default").List(harness.Context(t), metav1.ListOptions{})
-	must(t, err)
+	old, err := harness.InVersion(cluster, harness.OldVersion, "workloads", "default").List(harness.Context(t), metav1.ListOptions{})
+	harness.Must(t, err)
 	if len(old.Items) < pending+5 {
 		t.Errorf("%d Workloads are read in the old version", len(old.Items))
 	}

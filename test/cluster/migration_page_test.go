@@ -24,7 +24,7 @@ func workloadCount(t *testing.T) int {
 		return 200
 	}
 	count, err := strconv.Atoi(text)
-	must(t, err)
+	harness.Must(t, err)
 	return count
 }
 
@@ -33,7 +33,7 @@ func manyWorkloads(t *testing.T, cluster *harness.Cluster, pending int) (running
 	t.Helper()
 	for i := range 4 {
 		name := fmt.Sprintf("running-%d", i)
-		job := realJob(name, 1, "sleep 3600")
+		job := harness.RealJob(name, 1, "sleep 3600")
 		job.Labels = harness.Queue("main")
 		job.Spec.Template.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("200m")}
 		cluster.CreateJob(t, "default", job)
@@ -43,13 +43,13 @@ func manyWorkloads(t *testing.T, cluster *harness.Cluster, pending int) (running
 		cluster.WaitForPods(t, "default", name, 1, time.Minute, "running", harness.Phase(corev1.PodRunning))
 	}
 	for i := range pending {
-		job := realJob(fmt.Sprintf("pending-%d", i), 1, "true")
+		job := harness.RealJob(fmt.Sprintf("pending-%d", i), 1, "true")
 		job.Labels = harness.Queue("main")
 		job.Spec.Template.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("900m")}
 		cluster.CreateJob(t, "default", job)
 	}
 	harness.Eventually(t, 2*time.Minute, "every Job has a Workload", func() error {
-		list, err := inVersion(cluster, newVersion, "workloads", "default").List(harness.Context(t), metav1.ListOptions{})
+		list, err := harness.InVersion(cluster, harness.NewVersion, "workloads", "default").List(harness.Context(t), metav1.ListOptions{})
 		if err == nil && len(list.Items) < pending+5 {
 			err = fmt.Errorf("%d Workloads", len(list.Items))
 		}
@@ -74,8 +74,8 @@ func picture(t *testing.T, cluster *harness.Cluster, running []string) string {
 			}
 		}
 	}
-	list, err := inVersion(cluster, newVersion, "workloads", "default").List(harness.Context(t), metav1.ListOptions{})
-	must(t, err)
+	list, err := harness.InVersion(cluster, harness.NewVersion, "workloads", "default").List(harness.Context(t), metav1.ListOptions{})
+	harness.Must(t, err)
 	for _, workload := range list.Items {
 		admission, _, _ := unstructured.NestedMap(workload.Object, "status", "admission")
 		active, _, _ := unstructured.NestedBool(workload.Object, "spec", "active")
@@ -88,8 +88,8 @@ func picture(t *testing.T, cluster *harness.Cluster, running []string) string {
 func states(t *testing.T, cluster *harness.Cluster) string {
 	t.Helper()
 	count := map[string]int{}
-	list, err := inVersion(cluster, newVersion, "workloads", "").List(harness.Context(t), metav1.ListOptions{})
-	must(t, err)
+	list, err := harness.InVersion(cluster, harness.NewVersion, "workloads", "").List(harness.Context(t), metav1.ListOptions{})
+	harness.Must(t, err)
 	for i := range list.Items {
 		workload := &list.Items[i]
 		active, found, _ := unstructured.NestedBool(workload.Object, "spec", "active")
@@ -105,7 +105,7 @@ func states(t *testing.T, cluster *harness.Cluster) string {
 		}
 	}
 	pods, err := cluster.Client.CoreV1().Pods("default").List(harness.Context(t), metav1.ListOptions{})
-	must(t, err)
+	harness.Must(t, err)
 	restarts := 0
 	for i := range pods.Items {
 		for _, container := range pods.Items[i].Status.ContainerStatuses {
@@ -120,22 +120,22 @@ func states(t *testing.T, cluster *harness.Cluster) string {
 func TestMigrationPageMovesThereAndBack(t *testing.T) {
 	cluster := harness.OwnLab(t)
 	cluster.RealNode(t)
-	follow(t, cluster, "install.md", "With kubectl", "First queue and first Job")
+	harness.FollowPage(t, cluster, "install.md", "With kubectl", "First queue and first Job")
 	running := manyWorkloads(t, cluster, workloadCount(t))
 	kueue := becomeKueue(t, cluster)
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Log(state(cluster))
+			t.Log(harness.ClusterState(cluster))
 		}
 	})
 	before := picture(t, cluster, running)
 
-	said := follow(t, cluster, "migration.md", "1. Look", "2. Install muster beside Kueue")
+	said := harness.FollowPage(t, cluster, "migration.md", "1. Look", "2. Install muster beside Kueue")
 	if !strings.Contains(said, "Nothing stands against a move to muster.") || !strings.Contains(said, "objects are stored as v1beta1") {
 		t.Errorf("preflight says\n%s", said)
 	}
 	began := time.Now()
-	said = follow(t, cluster, "migration.md", "3. Move", "4. Verify")
+	said = harness.FollowPage(t, cluster, "migration.md", "3. Move", "4. Verify")
 	harness.Figure(t, "moved in %.0f s: %s", time.Since(began).Seconds(), states(t, cluster))
 	if after := picture(t, cluster, running); after != before {
 		t.Errorf("before the move:\n%s\nafter it:\n%s\n%s", before, after, said)
@@ -147,7 +147,7 @@ func TestMigrationPageMovesThereAndBack(t *testing.T) {
 	}
 	readsOldVersion(t, cluster)
 	// muster counts the quota of what Kueue admitted: 800m of 1 CPU are used, so 900m wait and 100m start.
-	small := realJob("small", 1, "true")
+	small := harness.RealJob("small", 1, "true")
 	small.Labels = harness.Queue("main")
 	small.Spec.Template.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m")}
 	cluster.CreateJob(t, "default", small)
@@ -159,11 +159,11 @@ func TestMigrationPageMovesThereAndBack(t *testing.T) {
 	cluster.Kubectl(t, "", "-n", "kueue-system", "scale", "deployment/kueue-controller-manager", "--replicas=1")
 	cluster.Kubectl(t, "", "-n", "kueue-system", "rollout", "status", "deployment/kueue-controller-manager", "--timeout=1m")
 	time.Sleep(4 * time.Second) // twice the duration of its Lease
-	must(t, kueue.isLeading(false))
+	harness.Must(t, kueue.isLeading(false))
 
 	before = picture(t, cluster, running)
 	began = time.Now()
-	follow(t, cluster, "migration.md", "Back")
+	harness.FollowPage(t, cluster, "migration.md", "Back")
 	harness.Figure(t, "moved back in %.0f s: %s", time.Since(began).Seconds(), states(t, cluster))
 	harness.Eventually(t, 30*time.Second, "Kueue leads again", func() error { return kueue.isLeading(true) })
 	if after := picture(t, cluster, running); after != before {
@@ -185,8 +185,8 @@ func TestMigrationPageMovesThereAndBack(t *testing.T) {
 // readsOldVersion is what clients of v1beta1 do, with every Workload of the move.
 func readsOldVersion(t *testing.T, cluster *harness.Cluster) {
 	t.Helper()
-	old, err := inVersion(cluster, oldVersion, "workloads", "default").List(harness.Context(t), metav1.ListOptions{})
-	must(t, err)
+	old, err := harness.InVersion(cluster, harness.OldVersion, "workloads", "default").List(harness.Context(t), metav1.ListOptions{})
+	harness.Must(t, err)
 	if len(old.Items) < workloadCount(t)+5 {
 		t.Errorf("%d Workloads are read in the old version", len(old.Items))
 	}
@@ -195,7 +195,7 @@ func readsOldVersion(t *testing.T, cluster *harness.Cluster) {
 func storedVersions(t *testing.T, cluster *harness.Cluster, plural string) string {
 	t.Helper()
 	found, err := cluster.Dynamic.Resource(harness.Definitions).Get(harness.Context(t), plural+".kueue.x-k8s.io", metav1.GetOptions{})
-	must(t, err)
+	harness.Must(t, err)
 	versions, _, _ := unstructured.NestedStringSlice(found.Object, "status", "storedVersions")
 	return strings.Join(versions, " ")
 }

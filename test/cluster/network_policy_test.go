@@ -25,7 +25,7 @@ func stranger(t *testing.T, cluster *harness.Cluster, namespace string) {
 	template := harness.RealPod("sleep 3600")
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "stranger", Namespace: namespace}, Spec: template.Spec}
 	_, err := cluster.Client.CoreV1().Pods(namespace).Create(harness.Context(t), pod, metav1.CreateOptions{})
-	must(t, err)
+	harness.Must(t, err)
 	cluster.WaitForPod(t, namespace, "stranger", time.Minute, "runs", harness.Phase(corev1.PodRunning))
 }
 
@@ -45,7 +45,7 @@ func openPorts(cluster *harness.Cluster, namespace, address string) map[int]bool
 func awaitReach(t *testing.T, cluster *harness.Cluster, what string, want map[string]map[int]bool) {
 	t.Helper()
 	harness.Eventually(t, 30*time.Second, what, func() error {
-		for _, pod := range musterPods(t, cluster) {
+		for _, pod := range harness.MusterPods(t, cluster) {
 			for namespace, ports := range want {
 				if open := openPorts(cluster, namespace, pod.Status.PodIP); !maps.Equal(open, ports) {
 					return fmt.Errorf("from %s the ports %v of %s are open, and not %v", namespace, open, pod.Name, ports)
@@ -67,25 +67,25 @@ func TestTheNetworkPolicyIsEnforced(t *testing.T) {
 	cluster := harness.OwnLab(t)
 	cluster.RealNode(t)
 	cluster.EnforceNetworkPolicies(t)
-	install := boxes(t, "install.md")["With Helm"]
-	if said, err := cluster.Shell(t, helmWith("install", "--set networkPolicy.enabled=false")+install); err != nil {
-		t.Fatalf("%v\n%s\n%s", err, said, state(cluster))
+	install := harness.PageCommands(t, "install.md")["With Helm"]
+	if said, err := cluster.Shell(t, harness.HelmWith("install", "--set networkPolicy.enabled=false")+install); err != nil {
+		t.Fatalf("%v\n%s\n%s", err, said, harness.ClusterState(cluster))
 	}
 	upgrade := func(values string) {
 		t.Helper()
 		if said, err := cluster.Shell(t, "helm upgrade muster manifests/charts/muster --namespace muster-system --reuse-values --wait --timeout 2m "+values); err != nil {
-			t.Fatalf("%v\n%s\n%s", err, said, state(cluster))
+			t.Fatalf("%v\n%s\n%s", err, said, harness.ClusterState(cluster))
 		}
 	}
 	_, err := cluster.Client.CoreV1().Namespaces().Create(harness.Context(t), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "monitoring"}}, metav1.CreateOptions{})
-	must(t, err)
+	harness.Must(t, err)
 	stranger(t, cluster, "default")
 	harness.Eventually(t, time.Minute, "the default service account", func() error {
 		_, err := cluster.Client.CoreV1().ServiceAccounts("monitoring").Get(harness.Context(t), "default", metav1.GetOptions{})
 		return err
 	})
 	stranger(t, cluster, "monitoring")
-	began := musterPods(t, cluster)
+	began := harness.MusterPods(t, cluster)
 
 	all := map[int]bool{webhookPort: true, metricsPort: true, probesPort: true}
 	awaitReach(t, cluster, "without the policy all ports are open", map[string]map[int]bool{"default": all, "monitoring": all})
@@ -102,8 +102,8 @@ func TestTheNetworkPolicyIsEnforced(t *testing.T) {
 	awaitReach(t, cluster, "webhooks are for others", map[string]map[int]bool{"default": {}, "monitoring": {metricsPort: true}})
 
 	// The API server still calls the webhooks, and the kubelet still finds the pods ready.
-	follow(t, cluster, "install.md", "First queue and first Job")
-	if after := musterPods(t, cluster); len(after) != 2 || ready(t, cluster) != 2 || after[0].UID != began[0].UID && after[0].UID != began[1].UID {
-		t.Errorf("the pods were replaced, or are not ready:\n%s", state(cluster))
+	harness.FollowPage(t, cluster, "install.md", "First queue and first Job")
+	if after := harness.MusterPods(t, cluster); len(after) != 2 || harness.ReadyMusterPods(t, cluster) != 2 || after[0].UID != began[0].UID && after[0].UID != began[1].UID {
+		t.Errorf("the pods were replaced, or are not ready:\n%s", harness.ClusterState(cluster))
 	}
 }

@@ -18,7 +18,7 @@ func TestWorkloadsThatNeverFitCostOneStatusWriteEach(t *testing.T) {
 	count, others := harness.Size(500, 10_000), harness.Size(40, 400)
 	cluster := harness.Connect(t)
 	wire := cluster.Wire(t)
-	startQueueMuster(t, "--kubeconfig", wire.Kubeconfig, "--config", writeFile(t, "config.yaml",
+	harness.StartQueueMuster(t, "--kubeconfig", wire.Kubeconfig, "--config", harness.WriteFile(t, "config.yaml",
 		"apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nclientConnection: {qps: -1, burst: 1}\n"))
 	teams := cluster.Teams(t)
 	teams.Flavor("f")
@@ -52,10 +52,10 @@ func TestWorkloadsThatNeverFitCostOneStatusWriteEach(t *testing.T) {
 	create("last", one, 1)
 	runner.Await(t, others+1)
 	list, err := cluster.Dynamic.Resource(harness.Workloads).Namespace(teams.Namespace).List(context.Background(), metav1.ListOptions{})
-	must(t, err)
+	harness.Must(t, err)
 	for i := range list.Items {
 		if strings.HasPrefix(list.Items[i].GetName(), "large-") {
-			must(t, harness.HasCondition("QuotaReserved", "False", "")(&list.Items[i]))
+			harness.Must(t, harness.HasCondition("QuotaReserved", "False", "")(&list.Items[i]))
 		}
 	}
 	told, most := statusWrites(wire, "large-"), 0
@@ -66,7 +66,7 @@ func TestWorkloadsThatNeverFitCostOneStatusWriteEach(t *testing.T) {
 	if most != 1 || len(told) != count {
 		t.Errorf("%d of %d have status writes, at most %d each", len(told), count, most)
 	}
-	must(t, cluster.RemoveWorkloads(teams.Namespace))
+	harness.Must(t, cluster.RemoveWorkloads(teams.Namespace))
 }
 
 // statusWrites counts muster's writes of the status of each Workload whose name begins so.

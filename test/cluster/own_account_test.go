@@ -93,15 +93,15 @@ func attacks(ns string) map[string]request {
 
 func TestATokenOfMusterMakesNobodyAnAdministrator(t *testing.T) {
 	cluster := harness.Connect(t)
-	harness.ApplyRights(t, cluster, writeFile(t, "config.yaml", namesOfTheManifests+"integrations: {frameworks: [batch/job, jobset.x-k8s.io/jobset, pod]}\n"),
+	harness.ApplyRights(t, cluster, harness.WriteFile(t, "config.yaml", harness.NamesOfTheManifests+"integrations: {frameworks: [batch/job, jobset.x-k8s.io/jobset, pod]}\n"),
 		"--jobset-controller=native")
 	policy := harness.Manifests(t, "--only=policies")
 	cluster.Kubectl(t, policy, "apply", "-f", "-")
 	t.Cleanup(func() { cluster.Kubectl(t, policy, "delete", "-f", "-") })
 	harness.StartMuster(t, "--jobset-controller", "native")
 	ns := cluster.Namespace(t, nil)
-	must(t, createPod(harness.Context(t), cluster.Client, ns, "plain"))
-	must(t, createConfigMap(harness.Context(t), cluster.Client, ns, "mine-group-scheduling"))
+	harness.Must(t, harness.CreatePod(harness.Context(t), cluster.Client, ns, "plain"))
+	harness.Must(t, harness.CreateConfigMap(harness.Context(t), cluster.Client, ns, "mine-group-scheduling"))
 	for _, job := range []string{"plain", "going"} {
 		cluster.Kubectl(t, plainJob(job), "create", "-n", ns, "-f", "-")
 	}
@@ -110,7 +110,7 @@ func TestATokenOfMusterMakesNobodyAnAdministrator(t *testing.T) {
 		cluster.Kubectl(t, "", "patch", "job", "plain", "going", "-n", ns, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
 	})
 
-	muster := impersonate(t, cluster, "system:serviceaccount:muster-system:muster", "system:serviceaccounts", "system:authenticated")
+	muster := harness.Impersonate(t, cluster, "system:serviceaccount:muster-system:muster", "system:serviceaccounts", "system:authenticated")
 	harness.Eventually(t, 30*time.Second, "the policy acts", func() error {
 		if attacks(ns)["a map of administrators"].try(t, muster) == nil {
 			return fmt.Errorf("a ConfigMap in kube-system can be created")

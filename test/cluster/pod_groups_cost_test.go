@@ -41,10 +41,10 @@ func TestPodGroupsAreUngatedWithFewWrites(t *testing.T) {
 		runs["floor"] = runPodGroups(t, cluster, namespace, groups, true)
 	})
 	t.Run("muster", func(t *testing.T) {
-		config := writeFile(t, "config.yaml", namesOfTheManifests+
+		config := harness.WriteFile(t, "config.yaml", harness.NamesOfTheManifests+
 			"integrations: {frameworks: [batch/job, jobset.x-k8s.io/jobset, pod]}\nclientConnection: {qps: -1, burst: 1}\n")
 		harness.ApplyRights(t, cluster, config)
-		startQueueMuster(t, "--config", config, "--kubeconfig", asServiceAccount(t, cluster, "muster-system", "muster"))
+		harness.StartQueueMuster(t, "--config", config, "--kubeconfig", harness.AsServiceAccount(t, cluster, "muster-system", "muster"))
 		teams := cluster.Teams(t)
 		teams.Flavor("f")
 		teams.Queue("q", teams.Cpus(fmt.Sprintf("f=%d", groups*podsOfBenchGroup)))
@@ -90,7 +90,7 @@ func benchGroupPod(group, member int, bare bool) *corev1.Pod {
 		return pod
 	}
 	pod.Labels[harness.QueueLabel] = "q"
-	return inGroup(pod, fmt.Sprint("bench-", group), podsOfBenchGroup)
+	return harness.InPodGroup(pod, fmt.Sprint("bench-", group), podsOfBenchGroup)
 }
 
 // runPodGroups creates the pods, 32 at a time, and waits until no pod has a gate. A bare run removes the gates itself.
@@ -125,7 +125,7 @@ func runPodGroups(t *testing.T, cluster *harness.Cluster, namespace string, grou
 		}
 	}
 	count := groups * podsOfBenchGroup
-	before := metricsOf(t, cluster)
+	before := harness.APIServerMetrics(t, cluster)
 	over := make(chan error, 1)
 	go func() { over <- followed.follow(ctx, cluster, namespace, count) }()
 	began := time.Now()
@@ -137,11 +137,11 @@ func runPodGroups(t *testing.T, cluster *harness.Cluster, namespace string, grou
 		t.Fatal(outcome)
 	}
 	run.created = time.Since(began)
-	must(t, <-over)
+	harness.Must(t, <-over)
 	run.ungated = time.Since(began)
 	patches.Wait()
 	ok := answeredWith("20")
-	run.writes = less(writesIn(metricsOf(t, cluster), ok), writesIn(before, ok))
+	run.writes = less(writesIn(harness.APIServerMetrics(t, cluster), ok), writesIn(before, ok))
 	// Nothing is deleted here, except by the cluster, which takes away what an earlier run has left.
 	maps.DeleteFunc(run.writes, func(name string, _ int) bool { return strings.HasPrefix(name, "DELETE ") })
 	return run
@@ -186,7 +186,7 @@ func (g *gates) followOnce(ctx context.Context, cluster *harness.Cluster, namesp
 
 // note a pod. A group of the bare run is ungated when all its pods are there.
 func (g *gates) note(pod *corev1.Pod) {
-	if !gatedPod(pod) {
+	if !harness.IsGated(pod) {
 		g.ungated[pod.Name] = true
 	}
 	group := pod.Labels["bench.example/group"]

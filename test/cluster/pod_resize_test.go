@@ -18,7 +18,7 @@ import (
 func TestRunningPodsOfQueuesDoNotGrow(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.HollowNodes(t)
-	startQueueMuster(t)
+	harness.StartQueueMuster(t)
 	teams := cluster.Teams(t)
 	teams.Flavor("f")
 	teams.Queue("q", teams.Cpus("f=1"))
@@ -41,8 +41,8 @@ func TestRunningPodsOfQueuesDoNotGrow(t *testing.T) {
 	if err := resize("queued", "60"); err == nil || !strings.Contains(err.Error(), told) {
 		t.Errorf("a pod of a queue grows: %v", err)
 	}
-	must(t, resize("queued", "50m"))
-	must(t, resize("free", "60"))
+	harness.Must(t, resize("queued", "50m"))
+	harness.Must(t, resize("free", "60"))
 	teams.End("queued")
 }
 

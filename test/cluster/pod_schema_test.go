@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"muster.batch/test/cluster/harness"
 )
 
 const podSchemaFile = "../../api/pod_schema.json"
@@ -90,7 +92,7 @@ func (s *podSchema) text(t *testing.T) []byte {
 	text.WriteString("{\"kubernetes\": \"" + s.Kubernetes + "\", \"root\": \"" + s.Root + "\", \"types\": {\n")
 	for i, name := range names {
 		fields, err := json.Marshal(s.Types[name])
-		must(t, err)
+		harness.Must(t, err)
 		text.WriteString("\"" + name + "\": " + string(fields))
 		if i+1 < len(names) {
 			text.WriteString(",")
@@ -105,7 +107,7 @@ func (s *podSchema) text(t *testing.T) []byte {
 // MUSTER_UPDATE_SCHEMA=1 writes it.
 func TestPodSchemaIsThatOfKubernetes(t *testing.T) {
 	module, err := os.ReadFile("go.mod")
-	must(t, err)
+	harness.Must(t, err)
 	version := regexp.MustCompile(`(?m)^\tk8s\.io/kubernetes v([0-9.]+)$`).FindSubmatch(module)
 	if version == nil {
 		t.Fatal("go.mod names no version of Kubernetes")
@@ -114,10 +116,10 @@ func TestPodSchemaIsThatOfKubernetes(t *testing.T) {
 	schema.Root = schema.typeName(t, reflect.TypeFor[batchv1.CronJobSpec]())
 	text := schema.text(t)
 	if os.Getenv("MUSTER_UPDATE_SCHEMA") != "" {
-		must(t, os.WriteFile(podSchemaFile, text, 0o644))
+		harness.Must(t, os.WriteFile(podSchemaFile, text, 0o644))
 	}
 	stored, err := os.ReadFile(podSchemaFile)
-	must(t, err)
+	harness.Must(t, err)
 	if !bytes.Equal(stored, text) {
 		t.Error("api/pod_schema.json is another one's: write it again with MUSTER_UPDATE_SCHEMA=1 (test/cluster/pod_schema_test.go)")
 	}

@@ -20,24 +20,10 @@ import (
 // nodes only say, a kubelet does. Pods and tests talk through folders, as lab and tests
 // are on one machine.
 
-const sharedFolder = "/shared"
-
-// share gives the pods a folder of this machine, at sharedFolder, and returns its path.
-func share(t *testing.T, spec *corev1.PodSpec) string {
-	t.Helper()
-	folder, kind := t.TempDir(), corev1.HostPathDirectory
-	spec.Volumes = append(spec.Volumes, corev1.Volume{Name: "shared", VolumeSource: corev1.VolumeSource{
-		HostPath: &corev1.HostPathVolumeSource{Path: folder, Type: &kind},
-	}})
-	main := &spec.Containers[0]
-	main.VolumeMounts = append(main.VolumeMounts, corev1.VolumeMount{Name: "shared", MountPath: sharedFolder})
-	return folder
-}
-
 // tell makes a file that pods look for.
 func tell(t *testing.T, folder, what string) {
 	t.Helper()
-	must(t, os.WriteFile(filepath.Join(folder, what), nil, 0o600))
+	harness.Must(t, os.WriteFile(filepath.Join(folder, what), nil, 0o600))
 }
 
 // ofNode is this many hundredths of what the real node has for pods.
@@ -49,7 +35,7 @@ func ofNode(t *testing.T, cluster *harness.Cluster, percent int64) resource.Quan
 // bigJob is a queued Job of which each pod takes this many hundredths of the real node.
 func bigJob(t *testing.T, cluster *harness.Cluster, name string, pods int32, percent int64, command string) *batchv1.Job {
 	t.Helper()
-	job := queuedJob(name, pods)
+	job := harness.QueuedJob(name, pods)
 	main := &job.Spec.Template.Spec.Containers[0]
 	main.Command = []string{"sh", "-c", command}
 	main.Resources.Requests[corev1.ResourceCPU] = ofNode(t, cluster, percent)
@@ -62,7 +48,7 @@ func createFiller(t *testing.T, cluster *harness.Cluster, namespace string, perc
 	filler := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "filler"}, Spec: harness.RealPod("sleep 600").Spec}
 	filler.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: ofNode(t, cluster, percent)}
 	_, err := cluster.Client.CoreV1().Pods(namespace).Create(harness.Context(t), filler, harness.ForReal)
-	must(t, err)
+	harness.Must(t, err)
 }
 
 // findsNoNode is a condition for pods: the scheduler has looked and found no room.
@@ -118,14 +104,14 @@ func TestPodsThatFailOnAKubelet(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.RealNode(t)
 	startPodsReadyMuster(t, time.Minute, "recoveryTimeout: "+kubeletRecovery.String()+", requeuingStrategy: {backoffBaseSeconds: 600}")
-	runBehaviours(t, cluster, []behaviour{
-		{"a failed pod that is replaced within recoveryTimeout costs nothing", failsAndRecovers},
-		{"a failed pod whose replacement finds no node in time costs the place", failsForGood},
+	harness.RunBehaviours(t, cluster, []harness.Behaviour{
+		{Name: "a failed pod that is replaced within recoveryTimeout costs nothing", Run: failsAndRecovers},
+		{Name: "a failed pod whose replacement finds no node in time costs the place", Run: failsForGood},
 	})
 }
 
 // failsWhenTold ends one of the pods that run it for each file "fail".
-const failsWhenTold = "until rm " + sharedFolder + "/fail 2>/dev/null; do sleep 0.1; done; exit 1"
+const failsWhenTold = "until rm " + harness.SharedFolder + "/fail 2>/dev/null; do sleep 0.1; done; exit 1"
 
 // startFailing makes the Job "train" of two pods that fail on a signal, and returns the folder of the signal when they
 // run.
@@ -134,7 +120,7 @@ func startFailing(t *testing.T, cluster *harness.Cluster, queues harness.Queues,
 	letInWith(t, cluster, queues, queues.Real, "1000", "Never")
 	job := bigJob(t, cluster, "train", 2, percent, failsWhenTold)
 	*job.Spec.BackoffLimit = 5
-	folder := share(t, &job.Spec.Template.Spec)
+	folder := harness.ShareFolder(t, &job.Spec.Template.Spec)
 	cluster.CreateJob(t, queues.Namespace, job)
 	workloadIs(t, cluster, queues, "train", "runs", "PodsReady", "True", "Started")
 	return folder
@@ -157,7 +143,7 @@ func failsAndRecovers(t *testing.T, cluster *harness.Cluster, queues harness.Que
 			}
 		}
 	}
-	if failed := getJob(t, cluster, queues.Namespace, "train").Status.Failed; survived != 1 || failed != 1 {
+	if failed := harness.GetJob(t, cluster, queues.Namespace, "train").Status.Failed; survived != 1 || failed != 1 {
 		t.Errorf("%d of the first two pods survived, and the Job counts %d as failed", survived, failed)
 	}
 }
@@ -180,7 +166,7 @@ func failsForGood(t *testing.T, cluster *harness.Cluster, queues harness.Queues)
 	if waited := transition(t, evicted, "Evicted").Sub(transition(t, lost, "PodsReady")); waited < kubeletRecovery {
 		t.Errorf("it was evicted %s after it had lost a pod", waited)
 	}
-	awaitStopped(t, cluster, queues.Namespace, "train")
+	harness.AwaitStopped(t, cluster, queues.Namespace, "train")
 }
 
 // gangSize pods of a gang fill the real node; quota there is for any number of gangs.
@@ -192,7 +178,7 @@ const (
 
 // meets ends when all pods of its Job run it at once and the Job can end.
 var meets = fmt.Sprintf("touch %[1]s/$(hostname); until [ $(ls %[1]s | wc -l) -eq %[2]d ] && [ -e %[1]s/.go ]; do sleep 0.1; done",
-	sharedFolder, gangSize)
+	harness.SharedFolder, gangSize)
 
 // createGang makes a Job whose pods need each other, and returns the folder where they
 // meet. No pod looks for a node before it is sent.
@@ -200,7 +186,7 @@ func createGang(t *testing.T, cluster *harness.Cluster, namespace, name string, 
 	t.Helper()
 	job := bigJob(t, cluster, name, gangSize, gangPercent, meets)
 	job.Spec.Template.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: gangGate}}
-	folder := share(t, &job.Spec.Template.Spec)
+	folder := harness.ShareFolder(t, &job.Spec.Template.Spec)
 	for _, each := range edit {
 		each(job)
 	}
@@ -226,7 +212,7 @@ func send(t *testing.T, cluster *harness.Cluster, namespace, name string, count 
 		count--
 		_, err := cluster.Client.CoreV1().Pods(namespace).Patch(harness.Context(t), pod.Name, types.MergePatchType,
 			[]byte(`{"spec":{"schedulingGates":[]}}`), metav1.PatchOptions{})
-		must(t, err)
+		harness.Must(t, err)
 	}
 	if count > 0 {
 		t.Fatalf("%d pods too few of %s were there to be sent", count, name)
@@ -272,7 +258,7 @@ func gangsDeadlock(t *testing.T) {
 	// that they wait for is shown by what ends it.
 	awaitSplit(t, cluster, namespace, "one", 2)
 	for _, name := range []string{"one", "other"} {
-		if status := getJob(t, cluster, namespace, name).Status; len(status.Conditions) > 0 || status.Succeeded+status.Failed > 0 {
+		if status := harness.GetJob(t, cluster, namespace, name).Status; len(status.Conditions) > 0 || status.Succeeded+status.Failed > 0 {
 			t.Errorf("%s has come to %+v", name, status)
 		}
 	}

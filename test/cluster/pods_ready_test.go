@@ -21,28 +21,12 @@ type pace struct {
 	backoff int           // seconds in which the tests see what is true until the backoff ends
 }
 
-// startUpTime is how long the Job, which is in no queue, takes until its pod is counted as ready. It is deleted then.
-func startUpTime(t *testing.T, cluster *harness.Cluster, job *batchv1.Job) time.Duration {
-	t.Helper()
-	namespace, started := cluster.Namespace(t, nil), time.Now()
-	cluster.CreateJob(t, namespace, job)
-	harness.Eventually(t, 2*time.Minute, "the pod of a Job is counted as ready", func() error {
-		if live := getJob(t, cluster, namespace, job.Name); live.Status.Ready == nil || *live.Status.Ready == 0 {
-			return fmt.Errorf("its status is %v", live.Status)
-		}
-		return nil
-	})
-	took := time.Since(started)
-	cluster.Kubectl(t, "", "delete", "job", job.Name, "-n", namespace, "--wait=false")
-	return took
-}
-
 // measurePace runs one Job. Beside the time that its pod takes to be counted as ready, the
 // Job controller counts once a second, and Kubernetes' stamps, from which the time counts, have lost up to another
 // one. The longest pace keeps the longest test within its own limit.
 func measurePace(t *testing.T, cluster *harness.Cluster) pace {
 	t.Helper()
-	took := startUpTime(t, cluster, hollowJob("pace", 1))
+	took := harness.StartUpTime(t, cluster, harness.HollowJob("pace", 1))
 	late := min(max(5*time.Second, (2*took+2*time.Second).Round(time.Second)), 20*time.Second)
 	its := pace{late: late, backoff: int(late/time.Second) / 2}
 	t.Logf("a pod was ready after %v, so a Workload is late after %v and comes back %d s later", took, its.late, its.backoff)
@@ -52,14 +36,8 @@ func measurePace(t *testing.T, cluster *harness.Cluster) pace {
 // startPodsReadyMuster starts muster with waitForPodsReady; `rest` goes into its block.
 func startPodsReadyMuster(t *testing.T, timeout time.Duration, rest string) {
 	t.Helper()
-	startQueueMuster(t, "--backoff-jitter", "0", "--config", writeFile(t, "config.yaml",
+	harness.StartQueueMuster(t, "--backoff-jitter", "0", "--config", harness.WriteFile(t, "config.yaml",
 		"apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nwaitForPodsReady: {timeout: "+timeout.String()+", "+rest+"}\n"))
-}
-
-// letIn lets the scheduler admit what is in the queues.
-func letIn(t *testing.T, cluster *harness.Cluster, queues harness.Queues) {
-	t.Helper()
-	cluster.Patch(t, harness.ClusterQueues, "", queues.ClusterQueue, `{"spec":{"stopPolicy":"None"}}`)
 }
 
 // letInWith does so with one flavor and so much quota.
@@ -72,7 +50,7 @@ func letInWith(t *testing.T, cluster *harness.Cluster, queues harness.Queues, fl
 
 // lateJob is one whose pod no node takes.
 func lateJob(name string) *batchv1.Job {
-	job := queuedJob(name, 1)
+	job := harness.QueuedJob(name, 1)
 	job.Spec.Template.Spec.NodeSelector = map[string]string{"muster.batch/nowhere": "yes"}
 	return job
 }
@@ -109,9 +87,9 @@ func TestPodsThatAreNotReadyInTime(t *testing.T) {
 	its := measurePace(t, cluster)
 	startPodsReadyMuster(t, its.late, fmt.Sprintf(
 		"recoveryTimeout: 3s, requeuingStrategy: {backoffBaseSeconds: %d, backoffMaxSeconds: %d, backoffLimitCount: 2}", its.backoff, its.backoff))
-	runBehaviours(t, cluster, []behaviour{
-		{"a late Workload is evicted, tried again, deactivated, and reactivated by hand", lateWorkload},
-		{"a lost pod that is not replaced within recoveryTimeout costs the place", lateRecovery},
+	harness.RunBehaviours(t, cluster, []harness.Behaviour{
+		{Name: "a late Workload is evicted, tried again, deactivated, and reactivated by hand", Run: lateWorkload},
+		{Name: "a lost pod that is not replaced within recoveryTimeout costs the place", Run: lateRecovery},
 	})
 	for _, each := range []decision{
 		{"others get the quota of a late Workload when its pods are gone", func(t *testing.T, teams *harness.Teams) {
@@ -130,7 +108,7 @@ func TestPodsThatAreNotReadyInTime(t *testing.T) {
 
 func lateWorkload(t *testing.T, cluster *harness.Cluster, queues harness.Queues) {
 	timeline := cluster.Timeline(t, queues.Namespace)
-	letIn(t, cluster, queues)
+	harness.LetIn(t, cluster, queues)
 	createLate(t, cluster, queues, "train")
 	workloadIs(t, cluster, queues, "train", "is admitted", "PodsReady", "False", "WaitForStart")
 	evicted := cluster.WaitForWorkload(t, queues.Namespace, "train", "is evicted and has given its quota back",
@@ -143,14 +121,14 @@ func lateWorkload(t *testing.T, cluster *harness.Cluster, queues harness.Queues)
 	if count := evictions(evicted, "PodsReadyTimeout", "WaitForStart"); count != 1 {
 		t.Errorf("its evictions are counted as %v", evicted.Object["status"])
 	}
-	awaitStopped(t, cluster, queues.Namespace, "train")
+	harness.AwaitStopped(t, cluster, queues.Namespace, "train")
 	workloadIs(t, cluster, queues, "train", "comes back after its backoff", "Requeued", "True", "BackoffFinished")
 	workloadIs(t, cluster, queues, "train", "is tried again", "QuotaReserved", "True", "QuotaReserved")
 	cluster.WaitForWorkload(t, queues.Namespace, "train", "has had its second try", tries(2))
 
 	end := cluster.WaitForWorkload(t, queues.Namespace, "train", "is deactivated", harness.FieldIs(false, "spec", "active"),
 		harness.HasCondition("Evicted", "True", "DeactivatedDueToRequeuingLimitExceeded"), harness.Released)
-	awaitStopped(t, cluster, queues.Namespace, "train")
+	harness.AwaitStopped(t, cluster, queues.Namespace, "train")
 	if err := tries(2)(end); err != nil {
 		t.Errorf("people cannot see how often it was tried: %v", err)
 	}
@@ -164,8 +142,8 @@ func lateWorkload(t *testing.T, cluster *harness.Cluster, queues harness.Queues)
 }
 
 func lateRecovery(t *testing.T, cluster *harness.Cluster, queues harness.Queues) {
-	letIn(t, cluster, queues)
-	job := queuedJob("train", 2)
+	harness.LetIn(t, cluster, queues)
+	job := harness.QueuedJob("train", 2)
 	*job.Spec.BackoffLimit = 5
 	cluster.CreateJob(t, queues.Namespace, job)
 	workloadIs(t, cluster, queues, "train", "runs", "PodsReady", "True", "Started")
@@ -184,14 +162,14 @@ func TestOneWorkloadAtATime(t *testing.T) {
 	cluster.HollowNodes(t)
 	its := measurePace(t, cluster)
 	startPodsReadyMuster(t, its.late, "recoveryTimeout: 1m, blockAdmission: true, requeuingStrategy: {timestamp: Creation, backoffBaseSeconds: 600}")
-	for _, each := range []behaviour{
-		{"the next one is admitted when the one before is ready", nextAfterReady},
-		{"the next one is admitted when the one before is late and evicted", nextAfterLate},
-		{"the next one is admitted when the one before is deleted", nextAfterDeleted},
-		{"a lost pod that is replaced in time costs nothing", recoversInTime},
-		{"a preempted Workload does not come back before its preemptor", noFlapping},
+	for _, each := range []harness.Behaviour{
+		{Name: "the next one is admitted when the one before is ready", Run: nextAfterReady},
+		{Name: "the next one is admitted when the one before is late and evicted", Run: nextAfterLate},
+		{Name: "the next one is admitted when the one before is deleted", Run: nextAfterDeleted},
+		{Name: "a lost pod that is replaced in time costs nothing", Run: recoversInTime},
+		{Name: "a preempted Workload does not come back before its preemptor", Run: noFlapping},
 	} {
-		t.Run(each.name, func(t *testing.T) { each.run(t, cluster, cluster.Queues(t)) })
+		t.Run(each.Name, func(t *testing.T) { each.Run(t, cluster, cluster.Queues(t)) })
 	}
 	t.Run("a Workload that waits for a check keeps nobody out for longer than the timeout", func(t *testing.T) {
 		waitsForItsCheck(t, cluster.Teams(t), its.late)
@@ -209,7 +187,7 @@ func awaitBlocked(t *testing.T, cluster *harness.Cluster, queues harness.Queues,
 			}
 			return nil
 		})
-	if !suspended(getJob(t, cluster, queues.Namespace, job)) {
+	if !harness.Suspended(harness.GetJob(t, cluster, queues.Namespace, job)) {
 		t.Errorf("%s is not suspended", job)
 	}
 }
@@ -218,9 +196,9 @@ func nextAfterReady(t *testing.T, cluster *harness.Cluster, queues harness.Queue
 	timeline := cluster.Timeline(t, queues.Namespace)
 	const count = 5
 	for i := range count {
-		cluster.CreateJob(t, queues.Namespace, queuedJob(fmt.Sprint("train-", i), 1))
+		cluster.CreateJob(t, queues.Namespace, harness.QueuedJob(fmt.Sprint("train-", i), 1))
 	}
-	letIn(t, cluster, queues)
+	harness.LetIn(t, cluster, queues)
 	for i := range count {
 		workloadIs(t, cluster, queues, fmt.Sprint("train-", i), "is ready", "PodsReady", "True", "Started")
 	}
@@ -243,7 +221,7 @@ func nextAfterReady(t *testing.T, cluster *harness.Cluster, queues harness.Queue
 func transition(t *testing.T, workload *unstructured.Unstructured, kind string) time.Time {
 	t.Helper()
 	at, err := time.Parse(time.RFC3339, fmt.Sprint(harness.ConditionOf(workload, kind)["lastTransitionTime"]))
-	must(t, err)
+	harness.Must(t, err)
 	return at
 }
 
@@ -252,15 +230,15 @@ func requeueAt(t *testing.T, workload *unstructured.Unstructured) time.Time {
 	t.Helper()
 	text, _, _ := unstructured.NestedString(workload.Object, "status", "requeueState", "requeueAt")
 	at, err := time.Parse(time.RFC3339, text)
-	must(t, err)
+	harness.Must(t, err)
 	return at
 }
 
 func nextAfterLate(t *testing.T, cluster *harness.Cluster, queues harness.Queues) {
 	createLate(t, cluster, queues, "late")
-	letIn(t, cluster, queues)
+	harness.LetIn(t, cluster, queues)
 	workloadIs(t, cluster, queues, "late", "is admitted", "Admitted", "True", "Admitted")
-	cluster.CreateJob(t, queues.Namespace, queuedJob("next", 1))
+	cluster.CreateJob(t, queues.Namespace, harness.QueuedJob("next", 1))
 	awaitBlocked(t, cluster, queues, "next", "late")
 	workloadIs(t, cluster, queues, "next", "is ready", "PodsReady", "True", "Started")
 	cluster.WaitForWorkload(t, queues.Namespace, "late", "waits for its backoff", harness.HasCondition("Evicted", "True", "PodsReadyTimeout"),
@@ -269,17 +247,17 @@ func nextAfterLate(t *testing.T, cluster *harness.Cluster, queues harness.Queues
 
 func nextAfterDeleted(t *testing.T, cluster *harness.Cluster, queues harness.Queues) {
 	createLate(t, cluster, queues, "late")
-	letIn(t, cluster, queues)
+	harness.LetIn(t, cluster, queues)
 	workloadIs(t, cluster, queues, "late", "is admitted", "Admitted", "True", "Admitted")
-	cluster.CreateJob(t, queues.Namespace, queuedJob("next", 1))
+	cluster.CreateJob(t, queues.Namespace, harness.QueuedJob("next", 1))
 	awaitBlocked(t, cluster, queues, "next", "late")
 	cluster.Kubectl(t, "", "delete", "job", "late", "-n", queues.Namespace, "--wait=false")
 	workloadIs(t, cluster, queues, "next", "is ready", "PodsReady", "True", "Started")
 }
 
 func recoversInTime(t *testing.T, cluster *harness.Cluster, queues harness.Queues) {
-	letIn(t, cluster, queues)
-	job := queuedJob("train", 1)
+	harness.LetIn(t, cluster, queues)
+	job := harness.QueuedJob("train", 1)
 	*job.Spec.BackoffLimit = 5
 	cluster.CreateJob(t, queues.Namespace, job)
 	workloadIs(t, cluster, queues, "train", "runs", "PodsReady", "True", "Started")
@@ -295,9 +273,9 @@ func noFlapping(t *testing.T, cluster *harness.Cluster, queues harness.Queues) {
 	high := queues.Namespace + "-high"
 	cluster.CreatePriorityClass(t, high, 1000)
 	letInWith(t, cluster, queues, queues.Hollow, "10m", "LowerPriority")
-	cluster.CreateJob(t, queues.Namespace, queuedJob("low", 1))
+	cluster.CreateJob(t, queues.Namespace, harness.QueuedJob("low", 1))
 	workloadIs(t, cluster, queues, "low", "is ready", "PodsReady", "True", "Started")
-	preemptor := queuedJob("high", 1)
+	preemptor := harness.QueuedJob("high", 1)
 	preemptor.Labels[harness.PriorityLabel] = high
 	cluster.CreateJob(t, queues.Namespace, preemptor)
 	workloadIs(t, cluster, queues, "high", "is ready", "PodsReady", "True", "Started")

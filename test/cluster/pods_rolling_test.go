@@ -17,8 +17,8 @@ func TestSoakPodsAreRolledTwentyTimes(t *testing.T) {
 	const rollouts, perSecond = 20, 50
 	cluster := harness.OwnLab(t)
 	cluster.RealNode(t)
-	follow(t, cluster, "install.md", "With Helm", "First queue and first Job")
-	running := realJob("running", 1, "sleep 3600")
+	harness.FollowPage(t, cluster, "install.md", "With Helm", "First queue and first Job")
+	running := harness.RealJob("running", 1, "sleep 3600")
 	running.Labels = harness.Queue("main")
 	cluster.CreateJob(t, "default", running)
 	before := cluster.WaitForPods(t, "default", "running", 1, time.Minute, "running", harness.Phase(corev1.PodRunning))[0].UID
@@ -27,17 +27,17 @@ func TestSoakPodsAreRolledTwentyTimes(t *testing.T) {
 	defer cancel()
 	var outcome harness.Outcome
 	var load sync.WaitGroup
-	load.Go(func() { outcome = harness.OpenLoad(ctx, perSecond, -1, createQueued(ctx, cluster, "default")) })
+	load.Go(func() { outcome = harness.OpenLoad(ctx, perSecond, -1, harness.CreateQueued(ctx, cluster, "default")) })
 	seen, began := map[string]bool{}, time.Now()
 	for range rollouts {
-		for _, pod := range musterPods(t, cluster) {
+		for _, pod := range harness.MusterPods(t, cluster) {
 			seen[pod.Name] = true
 		}
 		if said, err := cluster.Shell(t, `kubectl -n muster-system rollout restart deployment/muster
 kubectl -n muster-system rollout status deployment/muster --timeout 2m`); err != nil {
-			t.Fatalf("%v\n%s\n%s", err, said, state(cluster))
+			t.Fatalf("%v\n%s\n%s", err, said, harness.ClusterState(cluster))
 		}
-		for _, pod := range musterPods(t, cluster) {
+		for _, pod := range harness.MusterPods(t, cluster) {
 			if seen[pod.Name] && pod.DeletionTimestamp == nil {
 				t.Fatalf("%s was not replaced", pod.Name)
 			}

@@ -25,7 +25,7 @@ type podScene struct {
 // queuesPods is a configuration file that says so.
 func queuesPods(t *testing.T) string {
 	t.Helper()
-	return writeFile(t, "config.yaml", namesOfTheManifests+"integrations: {frameworks: [batch/job, jobset.x-k8s.io/jobset, pod]}\n")
+	return harness.WriteFile(t, "config.yaml", harness.NamesOfTheManifests+"integrations: {frameworks: [batch/job, jobset.x-k8s.io/jobset, pod]}\n")
 }
 
 // startPodScene runs muster with the rights that its manifests give for pods, and no others.
@@ -35,13 +35,13 @@ func startPodScene(t *testing.T, cpus string) podScene {
 	cluster.HollowNodes(t)
 	config := queuesPods(t)
 	harness.ApplyRights(t, cluster, config)
-	startQueueMuster(t, "--config", config, "--kubeconfig", asServiceAccount(t, cluster, "muster-system", "muster"))
+	harness.StartQueueMuster(t, "--config", config, "--kubeconfig", harness.AsServiceAccount(t, cluster, "muster-system", "muster"))
 	teams := cluster.Teams(t)
 	teams.Flavor("f")
 	teams.Queue("q", teams.Cpus("f="+cpus))
 	scene := podScene{t, cluster, teams}
 	t.Cleanup(func() {
-		must(t, cluster.Client.CoreV1().Pods(teams.Namespace).DeleteCollection(context.Background(), metav1.DeleteOptions{}, metav1.ListOptions{}))
+		harness.Must(t, cluster.Client.CoreV1().Pods(teams.Namespace).DeleteCollection(context.Background(), metav1.DeleteOptions{}, metav1.ListOptions{}))
 	})
 	return scene
 }
@@ -64,16 +64,10 @@ func (s podScene) pod(name, seconds string) *corev1.Pod {
 func (s podScene) create(pod *corev1.Pod) {
 	s.Helper()
 	created, err := s.cluster.Client.CoreV1().Pods(s.teams.Namespace).Create(harness.Context(s), pod, harness.ForReal)
-	must(s, err)
-	if !gatedPod(created) || len(created.Finalizers) != 0 {
+	harness.Must(s, err)
+	if !harness.IsGated(created) || len(created.Finalizers) != 0 {
 		s.Errorf("%s was made with the gates %v and the finalizers %v", pod.Name, created.Spec.SchedulingGates, created.Finalizers)
 	}
-}
-
-func inGroup(pod *corev1.Pod, group string, total int) *corev1.Pod {
-	pod.Labels["kueue.x-k8s.io/pod-group-name"] = group
-	pod.Annotations["kueue.x-k8s.io/pod-group-total-count"] = fmt.Sprint(total)
-	return pod
 }
 
 func (s podScene) await(name, what string, condition func(*corev1.Pod) bool) *corev1.Pod {
@@ -81,7 +75,6 @@ func (s podScene) await(name, what string, condition func(*corev1.Pod) bool) *co
 	return s.cluster.WaitForPod(s, s.teams.Namespace, name, time.Minute, what, condition)
 }
 
-func gatedPod(pod *corev1.Pod) bool   { return len(pod.Spec.SchedulingGates) > 0 }
 func startedPod(pod *corev1.Pod) bool { return len(pod.Spec.SchedulingGates) == 0 }
 
 // finishedWorkloads awaits that this many Workloads have ended well, and that no other is there.
@@ -128,13 +121,13 @@ func TestAGroupOfPodsThatDoesNotFitAtOnceStartsTogether(t *testing.T) {
 	scene.await("alone", "has started", startedPod)
 	members := []string{"one", "two", "three"}
 	for _, name := range members {
-		scene.create(inGroup(scene.pod(name, "2"), "group", 3))
+		scene.create(harness.InPodGroup(scene.pod(name, "2"), "group", 3))
 	}
 	scene.cluster.AwaitWorkload(t, scene.teams.Namespace, "group", "waits for quota", harness.HasCondition("QuotaReserved", "False", ""))
 	for _, name := range members {
-		scene.await(name, "waits", gatedPod)
+		scene.await(name, "waits", harness.IsGated)
 	}
-	must(t, scene.cluster.Client.CoreV1().Pods(scene.teams.Namespace).Delete(harness.Context(t), "alone", metav1.DeleteOptions{}))
+	harness.Must(t, scene.cluster.Client.CoreV1().Pods(scene.teams.Namespace).Delete(harness.Context(t), "alone", metav1.DeleteOptions{}))
 	for _, name := range members {
 		scene.await(name, "has succeeded", harness.Phase(corev1.PodSucceeded))
 	}
@@ -155,7 +148,7 @@ func TestPodsOfAQueueThatIsDrainedAreDeleted(t *testing.T) {
 		}
 		return fmt.Errorf("it is there: %v", err)
 	})
-	waits := scene.await("waits", "waits", gatedPod)
+	waits := scene.await("waits", "waits", harness.IsGated)
 	waits.Spec.SchedulingGates = nil
 	if _, err := scene.cluster.Client.CoreV1().Pods(scene.teams.Namespace).Update(harness.Context(t), waits, metav1.UpdateOptions{}); err == nil {
 		t.Error("its owner took the gate away")
@@ -168,7 +161,7 @@ func TestPodsOfAQueueThatIsDrainedAreDeleted(t *testing.T) {
 func TestPodsWithoutAQueueDoNotNeedMuster(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.HollowNodes(t)
-	muster := startQueueMuster(t, "--config", queuesPods(t))
+	muster := harness.StartQueueMuster(t, "--config", queuesPods(t))
 	scene := podScene{T: t, cluster: cluster}
 	pods := cluster.Client.CoreV1().Pods(cluster.Namespace(t, nil))
 	muster.Stop(t)
@@ -197,11 +190,11 @@ func TestPodsOfOwnersThatMusterDoesNotKnowAreQueued(t *testing.T) {
 	scene.create(owned(scene.pod("step", "600"), "argoproj.io/v1alpha1", "Workflow"))
 	scene.await("step", "has started", startedPod)
 	for _, name := range []string{"task-0", "task-1"} {
-		scene.create(owned(inGroup(scene.pod(name, "2"), "volcano", 2), "batch.volcano.sh/v1alpha1", "Job"))
+		scene.create(owned(harness.InPodGroup(scene.pod(name, "2"), "volcano", 2), "batch.volcano.sh/v1alpha1", "Job"))
 	}
 	scene.cluster.AwaitWorkload(t, scene.teams.Namespace, "volcano", "waits for quota", harness.HasCondition("QuotaReserved", "False", ""))
-	scene.await("task-0", "waits", gatedPod)
-	must(t, scene.cluster.Client.CoreV1().Pods(scene.teams.Namespace).Delete(harness.Context(t), "step", metav1.DeleteOptions{}))
+	scene.await("task-0", "waits", harness.IsGated)
+	harness.Must(t, scene.cluster.Client.CoreV1().Pods(scene.teams.Namespace).Delete(harness.Context(t), "step", metav1.DeleteOptions{}))
 	for _, name := range []string{"task-0", "task-1"} {
 		scene.await(name, "has succeeded", harness.Phase(corev1.PodSucceeded))
 	}

@@ -24,7 +24,7 @@ const (
 func TestProtectedWorkloadsAreNoVictims(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.HollowNodes(t)
-	muster := startQueueMuster(t)
+	muster := harness.StartQueueMuster(t)
 	t.Run("a preemptor is served after a restart when the protection ends", func(t *testing.T) {
 		servedAfterRestart(t, cluster, cluster.Teams(t), muster)
 	})
@@ -51,14 +51,10 @@ func ranFor(t *testing.T, teams *harness.Teams, job string, admitted time.Time, 
 	}
 }
 
-func byPriority() map[string]any {
-	return map[string]any{"preemption": map[string]any{"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": "Any"}}
-}
-
 func servedAfterRestart(t *testing.T, cluster *harness.Cluster, teams *harness.Teams, muster *harness.Muster) {
 	teams.Flavor("f")
 	teams.Class("high", 100)
-	teams.Queue("q", teams.Cpus("f=2"), byPriority())
+	teams.Queue("q", teams.Cpus("f=2"), harness.PreemptByPriority())
 	annotateQueue(t, cluster, teams, "q", map[string]string{protectionKey: "15s"})
 	teams.Job("q", "low", 2, "1")
 	admitted := transition(t, teams.Await("low", "is admitted", harness.HasCondition("Admitted", "True", "")), "Admitted")
@@ -68,7 +64,7 @@ func servedAfterRestart(t *testing.T, cluster *harness.Cluster, teams *harness.T
 	message := fmt.Sprint(harness.ConditionOf(teams.Await("high", "has a message"), "QuotaReserved")["message"])
 	_, rest, _ := strings.Cut(message, until)
 	end, err := time.Parse(time.RFC3339, rest)
-	must(t, err)
+	harness.Must(t, err)
 	// Stamps are whole seconds, and the protection counts from the moment of the decision.
 	if after := end.Sub(admitted); after < 15*time.Second || after > 16*time.Second {
 		t.Errorf("protected for %s: %s", after, message)
@@ -96,7 +92,7 @@ func classShortens(t *testing.T, cluster *harness.Cluster, teams *harness.Teams)
 	teams.Class("high", 100)
 	teams.Class("short", 10)
 	cluster.Patch(t, harness.WorkloadPriorityClasses, "", teams.Name("short"), `{"metadata":{"annotations":{"`+protectionKey+`":"4s"}}}`)
-	teams.Queue("q", teams.Cpus("f=2"), byPriority())
+	teams.Queue("q", teams.Cpus("f=2"), harness.PreemptByPriority())
 	annotateQueue(t, cluster, teams, "q", map[string]string{protectionKey: "10m"})
 	teams.Job("q", "low", 2, "1", teams.OfClass("short"))
 	admitted := transition(t, teams.Await("low", "is admitted", harness.HasCondition("Admitted", "True", "")), "Admitted")
@@ -107,8 +103,8 @@ func classShortens(t *testing.T, cluster *harness.Cluster, teams *harness.Teams)
 
 func reclaimWaits(t *testing.T, cluster *harness.Cluster, teams *harness.Teams) {
 	teams.Flavor("f")
-	teams.Queue("borrower", teams.InCohort("all"), teams.Cpus("f=0"), byPriority())
-	teams.Queue("owner", teams.InCohort("all"), teams.Cpus("f=2"), byPriority())
+	teams.Queue("borrower", teams.InCohort("all"), teams.Cpus("f=0"), harness.PreemptByPriority())
+	teams.Queue("owner", teams.InCohort("all"), teams.Cpus("f=2"), harness.PreemptByPriority())
 	annotateQueue(t, cluster, teams, "borrower", map[string]string{reclaimProtectionKey: "10m"})
 	teams.Job("borrower", "first", 2, "1")
 	teams.Admitted("first")
@@ -125,7 +121,7 @@ func reclaimWaits(t *testing.T, cluster *harness.Cluster, teams *harness.Teams) 
 
 func TestProtectionIsAnAdministratorsWord(t *testing.T) {
 	cluster := harness.Connect(t)
-	startQueueMuster(t)
+	harness.StartQueueMuster(t)
 	teams := cluster.Teams(t)
 	teams.Flavor("f")
 	teams.Queue("q", teams.Cpus("f=1"))
@@ -159,6 +155,6 @@ func TestProtectionIsAnAdministratorsWord(t *testing.T) {
 	_, err = dynamic.Resource(harness.Workloads).Namespace(teams.Namespace).Patch(ctx, workload.GetName(), types.MergePatchType, annotation(protectionKey, "24h"), metav1.PatchOptions{})
 	refused("a Workload", err, elsewhere)
 	// In the old version the same annotation means the same.
-	_, err = inVersion(cluster, oldVersion, "clusterqueues", "").Patch(ctx, teams.Name("q"), types.MergePatchType, annotation(protectionKey, "-5s"), metav1.PatchOptions{})
+	_, err = harness.InVersion(cluster, harness.OldVersion, "clusterqueues", "").Patch(ctx, teams.Name("q"), types.MergePatchType, annotation(protectionKey, "-5s"), metav1.PatchOptions{})
 	refused("a negative time in v1beta1", err, "0s is no protection")
 }

@@ -15,7 +15,7 @@ import (
 func TestASamplePolicyBindsPriorityClassesToNamespaces(t *testing.T) {
 	cluster := harness.Connect(t)
 	policy, err := os.ReadFile("../../manifests/samples/policies/priority-classes.yaml")
-	must(t, err)
+	harness.Must(t, err)
 	ns := cluster.Namespace(t, nil)
 	cluster.Kubectl(t, "", "annotate", "namespace", ns, "example.com/priority-classes=research,batch")
 	existing := func(class string) string {

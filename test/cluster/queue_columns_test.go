@@ -16,7 +16,7 @@ import (
 // ("-o wide" where marked), and the values of an admitted Job.
 func columns(t *testing.T, cluster *harness.Cluster, queues harness.Queues) {
 	for _, name := range []string{"first", "second"} {
-		cluster.CreateJob(t, queues.Namespace, queuedJob(name, 1))
+		cluster.CreateJob(t, queues.Namespace, harness.QueuedJob(name, 1))
 	}
 	workload := cluster.WaitForWorkload(t, queues.Namespace, "first", "is there")
 	cluster.WaitForWorkload(t, queues.Namespace, "second", "is there")

@@ -28,7 +28,7 @@ integrations: {frameworks: [batch/job, jobset.x-k8s.io/jobset]}
 func TestJobsThatNameNoQueueRunThroughOne(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.HollowNodes(t)
-	startQueueMuster(t, "--config", writeFile(t, "config.yaml", managedJobs))
+	harness.StartQueueMuster(t, "--config", harness.WriteFile(t, "config.yaml", managedJobs))
 	managed := map[string]string{"muster-test": "managed"}
 	t.Run("the default one, with the default priority", func(t *testing.T) {
 		defaultQueue(t, cluster, cluster.QueuesIn(t, cluster.Namespace(t, managed)))
@@ -42,9 +42,9 @@ func defaultQueue(t *testing.T, cluster *harness.Cluster, queues harness.Queues)
 	cluster.CreatePriorityClass(t, "default", 7)
 	cluster.Create(t, harness.LocalQueues, queues.Namespace, harness.LocalQueueOf("default", queues.ClusterQueue))
 	becomes(t, cluster, queues.Namespace, "the Job gets the queue and the priority", func(job *batchv1.Job) bool {
-		return suspended(job) && job.Labels[harness.QueueLabel] == "default" && job.Labels[harness.PriorityLabel] == "default"
+		return harness.Suspended(job) && job.Labels[harness.QueueLabel] == "default" && job.Labels[harness.PriorityLabel] == "default"
 	})
-	cluster.CreateJob(t, queues.Namespace, unlabelled(queuedJob("train", 1)))
+	cluster.CreateJob(t, queues.Namespace, unlabelled(harness.QueuedJob("train", 1)))
 	workload := cluster.WaitForWorkload(t, queues.Namespace, "train", "is in the default queue with the default priority",
 		harness.FieldIs("default", "spec", "queueName"), harness.FieldIs(7, "spec", "priority"))
 	cluster.Admit(t, workload, queues.ClusterQueue, queues.Hollow)
@@ -52,15 +52,15 @@ func defaultQueue(t *testing.T, cluster *harness.Cluster, queues harness.Queues)
 }
 
 func queueNamedLater(t *testing.T, cluster *harness.Cluster, queues harness.Queues) {
-	becomes(t, cluster, queues.Namespace, "the Job is suspended", suspended)
-	cluster.CreateJob(t, queues.Namespace, unlabelled(queuedJob("train", 1)))
-	jobSet := queuedJobSet("group", harness.ReplicatedJob{Name: "a", Template: harness.FlavoredPod()})
+	becomes(t, cluster, queues.Namespace, "the Job is suspended", harness.Suspended)
+	cluster.CreateJob(t, queues.Namespace, unlabelled(harness.QueuedJob("train", 1)))
+	jobSet := harness.QueuedJobSet("group", harness.ReplicatedJob{Name: "a", Template: harness.FlavoredPod()})
 	jobSet.SetLabels(nil)
 	cluster.CreateJobSet(t, queues.Namespace, jobSet)
 	cluster.WaitForWorkload(t, queues.Namespace, "train", "has no queue", harness.FieldIs(nil, "spec", "queueName"))
 	cluster.WaitForWorkload(t, queues.Namespace, "group", "has no queue", harness.FieldIs(nil, "spec", "queueName"))
 
-	must(t, patchJob(t, cluster, queues.Namespace, "train", fmt.Sprintf(`{"metadata":{"labels":{%q:%q}}}`, harness.QueueLabel, harness.LocalQueueName)))
+	harness.Must(t, harness.PatchJob(t, cluster, queues.Namespace, "train", fmt.Sprintf(`{"metadata":{"labels":{%q:%q}}}`, harness.QueueLabel, harness.LocalQueueName)))
 	cluster.PatchJobSet(t, queues.Namespace, "group", fmt.Sprintf(`{"metadata":{"labels":{%q:%q}}}`, harness.QueueLabel, harness.LocalQueueName))
 	for _, name := range []string{"train", "group"} {
 		workload := cluster.WaitForWorkload(t, queues.Namespace, name, "is in the queue", harness.FieldIs(harness.LocalQueueName, "spec", "queueName"))
@@ -69,7 +69,7 @@ func queueNamedLater(t *testing.T, cluster *harness.Cluster, queues harness.Queu
 	awaitActive(t, cluster, queues.Namespace, "train", 1, "hollow")
 	awaitActive(t, cluster, queues.Namespace, "group-a-0", 1, "hollow")
 	list, err := cluster.Dynamic.Resource(harness.Workloads).Namespace(queues.Namespace).List(harness.Context(t), metav1.ListOptions{})
-	must(t, err)
+	harness.Must(t, err)
 	if len(list.Items) != 2 {
 		t.Errorf("%d Workloads: the Jobs of a managed JobSet have none of their own", len(list.Items))
 	}

@@ -33,7 +33,7 @@ func metricValue(t *testing.T, text, family string, labels labelled) (sum float6
 			continue
 		}
 		number, err := strconv.ParseFloat(value, 64)
-		must(t, err)
+		harness.Must(t, err)
 		sum, found = sum+number, true
 	}
 	return sum, found
@@ -48,7 +48,7 @@ type metricRow struct {
 func awaitMetrics(t *testing.T, muster *harness.Muster, when string, rows []metricRow) {
 	t.Helper()
 	harness.Eventually(t, 30*time.Second, "metrics "+when, func() error {
-		code, text := metricsAnswer(t, muster, "")
+		code, text := harness.MetricsAnswer(t, muster, "")
 		if code != 200 {
 			return fmt.Errorf("the answer is %d: %s", code, text)
 		}
@@ -66,12 +66,12 @@ func awaitMetrics(t *testing.T, muster *harness.Muster, when string, rows []metr
 func TestQueueMetricsFollowJobsThroughTheirQueues(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.HollowNodes(t)
-	config := writeFile(t, "config.yaml", `
+	config := harness.WriteFile(t, "config.yaml", `
 apiVersion: config.kueue.x-k8s.io/v1beta2
 kind: Configuration
 metrics: {enableClusterQueueResources: true}
 `)
-	muster := startQueueMuster(t, "--config", config, "--no-metrics-authorization")
+	muster := harness.StartQueueMuster(t, "--config", config, "--no-metrics-authorization")
 	queues := cluster.Queues(t)
 	name, namespace := queues.ClusterQueue, queues.Namespace
 	clusterQueues := cluster.Dynamic.Resource(harness.ClusterQueues)
@@ -81,7 +81,7 @@ metrics: {enableClusterQueueResources: true}
 		{"op": "replace", "path": "/spec/resourceGroups/0/flavors/0/resources/0/nominalQuota", "value": "20m"},
 		{"op": "replace", "path": "/spec/resourceGroups/0/flavors/1/resources/0/nominalQuota", "value": "0"}]`),
 		metav1.PatchOptions{})
-	must(t, err)
+	harness.Must(t, err)
 	ofQueue := func(pairs ...string) labelled {
 		labels := labelled{"cluster_queue": name, "replica_role": "leader"}
 		for i := 0; i+1 < len(pairs); i += 2 {
@@ -95,9 +95,9 @@ metrics: {enableClusterQueueResources: true}
 		return labels
 	}
 
-	cluster.CreateJob(t, namespace, queuedJob("first", 2))
+	cluster.CreateJob(t, namespace, harness.QueuedJob("first", 2))
 	awaitActive(t, cluster, namespace, "first", 2, "hollow")
-	cluster.CreateJob(t, namespace, queuedJob("second", 1))
+	cluster.CreateJob(t, namespace, harness.QueuedJob("second", 1))
 	cpu := []string{"flavor", queues.Hollow, "resource", "cpu"}
 	awaitMetrics(t, muster, "while one Job runs and one waits", []metricRow{
 		{"kueue_quota_reserved_workloads_total", ofQueue("priority_class", ""), 1},
@@ -119,7 +119,7 @@ metrics: {enableClusterQueueResources: true}
 		{"kueue_cluster_queue_resource_pending", ofQueue("resource", "cpu"), 0.01},
 		{"kueue_local_queue_resource_usage", ofLocalQueue(cpu...), 0.02},
 	})
-	_, text := metricsAnswer(t, muster, "")
+	_, text := harness.MetricsAnswer(t, muster, "")
 	for _, result := range []string{"success", "inadmissible"} {
 		attempts, _ := metricValue(t, text, "kueue_admission_attempts_total", labelled{"result": result})
 		timed, _ := metricValue(t, text, "kueue_admission_attempt_duration_seconds_count", labelled{"result": result})
@@ -153,10 +153,10 @@ metrics: {enableClusterQueueResources: true}
 	})
 
 	local := cluster.Dynamic.Resource(harness.LocalQueues).Namespace(namespace)
-	must(t, local.Delete(harness.Context(t), harness.LocalQueueName, metav1.DeleteOptions{}))
-	must(t, clusterQueues.Delete(harness.Context(t), name, metav1.DeleteOptions{}))
+	harness.Must(t, local.Delete(harness.Context(t), harness.LocalQueueName, metav1.DeleteOptions{}))
+	harness.Must(t, clusterQueues.Delete(harness.Context(t), name, metav1.DeleteOptions{}))
 	harness.Eventually(t, 30*time.Second, "nothing is left of queues that are gone", func() error {
-		_, text := metricsAnswer(t, muster, "")
+		_, text := harness.MetricsAnswer(t, muster, "")
 		for line := range strings.Lines(text) {
 			// The namespace is there still.
 			if strings.HasPrefix(line, "muster_largest_namespace_bytes{") {
@@ -175,7 +175,7 @@ func TestResourceSecondsAreCountedOnceAlthoughTheLeaderIsKilled(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.HollowNodes(t)
 	lease := 2 * time.Second
-	replicas := startFleet(t, cluster, func(name string) string { return quickLease(t, name) }, "--no-metrics-authorization")
+	replicas := harness.StartFleet(t, cluster, func(name string) string { return harness.QuickLease(t, name) }, "--no-metrics-authorization")
 	t.Run("they count", func(t *testing.T) {
 		teams := cluster.Teams(t)
 		teams.Flavor("f")
@@ -185,8 +185,8 @@ func TestResourceSecondsAreCountedOnceAlthoughTheLeaderIsKilled(t *testing.T) {
 		admitted := time.Now()
 		labels := labelled{"cluster_queue": teams.Name("q"), "namespace": teams.Namespace, "flavor": teams.Name("f"), "resource": "cpu"}
 		counted := func() (sum float64) {
-			for replica := range replicas.replicas {
-				if code, text := metricsAnswer(t, replica, ""); code == 200 {
+			for replica := range replicas.Replicas {
+				if code, text := harness.MetricsAnswer(t, replica, ""); code == 200 {
 					value, _ := metricValue(t, text, "muster_resource_seconds_total", labels)
 					sum += value
 				}
@@ -204,7 +204,7 @@ func TestResourceSecondsAreCountedOnceAlthoughTheLeaderIsKilled(t *testing.T) {
 		reaches(10) // 5 s of 2 cores
 		before := counted()
 		killed := time.Now()
-		replicas.killLeader()
+		replicas.KillLeader()
 		reaches(4) // of the successor alone
 		// The successor's seconds are those since the kill, and not those since the admission.
 		if sum, most := counted(), 2*time.Since(killed).Seconds(); sum > most {

@@ -22,7 +22,7 @@ import (
 func TestQueuesThatAreMadeUsedAndDeletedAtOnceGo(t *testing.T) {
 	races, within := harness.Size(50, 1000), harness.Bound(5*time.Second)
 	cluster := harness.Connect(t)
-	startQueueMuster(t)
+	harness.StartQueueMuster(t)
 	namespace := cluster.Namespace(t, nil)
 	var mutex sync.Mutex
 	var took []time.Duration

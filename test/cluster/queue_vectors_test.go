@@ -58,7 +58,7 @@ func TestNewQueuesAndWorkloadsAreAcceptedAsByKueuesOwnWebhook(t *testing.T) {
 		"metadata": map[string]any{"name": "probe"},
 		"spec":     map[string]any{"fairSharing": map[string]any{"weight": "-1"}},
 	}}
-	rejected(t, func(ctx context.Context) error {
+	harness.Rejected(t, func(ctx context.Context) error {
 		_, err := cluster.Resource(t, "kueue.x-k8s.io", "ClusterQueue", "").Create(ctx, bad, harness.DryRun)
 		return err
 	}, "spec.fairSharing")

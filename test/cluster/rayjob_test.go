@@ -115,9 +115,9 @@ func newRayScene(t *testing.T) rayScene {
 	t.Helper()
 	cluster := harness.Connect(t)
 	cluster.InstallDefinition(t, "kinds/ray/crd.yaml", "rayjobs.ray.io")
-	config := writeFile(t, "config.yaml", namesOfTheManifests+"integrations: {frameworks: [batch/job, ray.io/rayjob]}\n")
+	config := harness.WriteFile(t, "config.yaml", harness.NamesOfTheManifests+"integrations: {frameworks: [batch/job, ray.io/rayjob]}\n")
 	harness.ApplyRights(t, cluster, config)
-	startQueueMuster(t, "--config", config, "--kubeconfig", asServiceAccount(t, cluster, "muster-system", "muster"))
+	harness.StartQueueMuster(t, "--config", config, "--kubeconfig", harness.AsServiceAccount(t, cluster, "muster-system", "muster"))
 	scene := rayScene{t, cluster, cluster.Teams(t)}
 	scene.teams.Flavor("f")
 	// Room for one: a head, a worker, and the half cpu of the submitter.
@@ -144,7 +144,7 @@ func (s rayScene) create(name string, workers int64) {
 			},
 		},
 	}}, metav1.CreateOptions{})
-	must(s, err)
+	harness.Must(s, err)
 	if suspended, _, _ := unstructured.NestedBool(created.Object, "spec", "suspend"); !suspended {
 		s.Fatalf("%s was not suspended", name)
 	}
@@ -177,5 +177,5 @@ func (s rayScene) status(name, status string) {
 	s.Helper()
 	_, err := s.cluster.Dynamic.Resource(rayJobs).Namespace(s.teams.Namespace).Patch(harness.Context(s), name, types.MergePatchType,
 		[]byte(`{"status":`+status+`}`), metav1.PatchOptions{}, "status")
-	must(s, err)
+	harness.Must(s, err)
 }

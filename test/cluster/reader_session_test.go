@@ -20,32 +20,9 @@ import (
 
 // ReaderSessions: who asks muster is only the user whom the API server has seen create the session.
 
-const sessionSecret = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
-
-// sessionOf is the text of a session in that user's name.
-func sessionOf(t *testing.T, name string, user map[string]any, secret string) string {
-	t.Helper()
-	digest := sha256.Sum256([]byte(secret))
-	text, err := json.Marshal(map[string]any{
-		"apiVersion": "muster.batch/v1alpha1", "kind": "ReaderSession", "metadata": map[string]any{"name": name},
-		"spec": map[string]any{"user": user, "secretHash": hex.EncodeToString(digest[:])},
-	})
-	must(t, err)
-	return string(text)
-}
-
-// asUser is a user of the cluster, impersonated by an administrator: for the API server it is that user.
-func asUser(user string, groups ...string) []string {
-	flags := []string{"--as", user}
-	for _, group := range append(groups, "system:authenticated") {
-		flags = append(flags, "--as-group", group)
-	}
-	return flags
-}
-
 func TestASessionIsMadeForOneself(t *testing.T) {
 	cluster := harness.Connect(t)
-	config := writeFile(t, "config.yaml", namesOfTheManifests)
+	config := harness.WriteFile(t, "config.yaml", harness.NamesOfTheManifests)
 	harness.ApplyRights(t, cluster, config)
 	muster := harness.LaunchMuster(t, "--jobset-controller", "native", "--config", config)
 	namespace := cluster.Namespace(t, nil)
@@ -60,10 +37,10 @@ func TestASessionIsMadeForOneself(t *testing.T) {
 		return nil
 	}
 	harness.Eventually(t, 20*time.Second, "a session of one's own, when the API server knows the policy and the role", func() error {
-		if err := create(sessionOf(t, "forged", map[string]any{"username": "dev"}, sessionSecret), append(asUser("mallory"), "--dry-run=server")...); err == nil {
+		if err := create(harness.SessionOf(t, "forged", map[string]any{"username": "dev"}, harness.SessionSecret), append(harness.AsUser("mallory"), "--dry-run=server")...); err == nil {
 			return fmt.Errorf("a session of another is made")
 		}
-		return create(sessionOf(t, "own", mallory, sessionSecret), asUser("mallory", "team")...)
+		return create(harness.SessionOf(t, "own", mallory, harness.SessionSecret), harness.AsUser("mallory", "team")...)
 	})
 	for what, user := range map[string]map[string]any{
 		"another":           {"username": "dev", "groups": []string{"team", "system:authenticated"}},
@@ -76,16 +53,16 @@ func TestASessionIsMadeForOneself(t *testing.T) {
 		"an empty user":     {"username": ""},
 		"a service account": {"username": "system:serviceaccount:muster-system:muster", "groups": []string{"team", "system:authenticated"}},
 	} {
-		if err := create(sessionOf(t, "forged", user, sessionSecret), asUser("mallory", "team")...); err == nil || !strings.Contains(err.Error(), "spec.user") {
+		if err := create(harness.SessionOf(t, "forged", user, harness.SessionSecret), harness.AsUser("mallory", "team")...); err == nil || !strings.Contains(err.Error(), "spec.user") {
 			t.Errorf("a session as %s: %v", what, err)
 		}
 	}
 	path := "/explain/v1/namespaces/" + namespace + "/jobs/none"
 	ask := func(name, secret string) (int, string) {
-		return askMetricsPort(t, muster, path, "muster-session/"+namespace+"/"+name+"/"+secret)
+		return harness.AskMetricsPort(t, muster, path, "muster-session/"+namespace+"/"+name+"/"+secret)
 	}
 	harness.Eventually(t, 20*time.Second, "muster knows mallory, who may not read jobs", func() error {
-		if status, body := ask("own", sessionSecret); status != http.StatusForbidden {
+		if status, body := ask("own", harness.SessionSecret); status != http.StatusForbidden {
 			return fmt.Errorf("%d %s", status, body)
 		}
 		return nil
@@ -94,14 +71,14 @@ func TestASessionIsMadeForOneself(t *testing.T) {
 		t.Errorf("with another secret: %d %s", status, body)
 	}
 	// Of an administrator's session mallory, who can change all objects of the namespace, makes none for themselves.
-	must(t, create(sessionOf(t, "boss", map[string]any{"username": "dev", "groups": []string{"system:authenticated"}}, sessionSecret), asUser("dev")...))
-	if status, body := ask("boss", sessionSecret); status != http.StatusOK {
+	harness.Must(t, create(harness.SessionOf(t, "boss", map[string]any{"username": "dev", "groups": []string{"system:authenticated"}}, harness.SessionSecret), harness.AsUser("dev")...))
+	if status, body := ask("boss", harness.SessionSecret); status != http.StatusOK {
 		t.Errorf("an administrator's session: %d %s", status, body)
 	}
 	cluster.Kubectl(t, "", "create", "rolebinding", "mallory-edits", "-n", namespace, "--clusterrole", "cluster-admin", "--user", "mallory")
 	other := sha256.Sum256([]byte(strings.Repeat("1", 64)))
 	for _, patch := range []string{`{"spec":{"secretHash":"` + hex.EncodeToString(other[:]) + `"}}`, `{"spec":{"user":{"username":"mallory"}}}`} {
-		if said, err := cluster.TryKubectl("", append([]string{"patch", "readersessions.muster.batch", "boss", "-n", namespace, "--type=merge", "-p", patch}, asUser("mallory")...)...); err == nil {
+		if said, err := cluster.TryKubectl("", append([]string{"patch", "readersessions.muster.batch", "boss", "-n", namespace, "--type=merge", "-p", patch}, harness.AsUser("mallory")...)...); err == nil {
 			t.Errorf("%s: %s", patch, said)
 		}
 	}
@@ -110,24 +87,24 @@ func TestASessionIsMadeForOneself(t *testing.T) {
 // What the API server says of service accounts, with what their tokens carry, is what a session can say.
 func TestASessionOfAServiceAccountCarriesItsExtras(t *testing.T) {
 	cluster := harness.Connect(t)
-	harness.ApplyRights(t, cluster, writeFile(t, "config.yaml", namesOfTheManifests))
+	harness.ApplyRights(t, cluster, harness.WriteFile(t, "config.yaml", harness.NamesOfTheManifests))
 	namespace := cluster.Namespace(t, nil)
 	cluster.Kubectl(t, "", "create", "serviceaccount", "robot", "-n", namespace)
 	cluster.Kubectl(t, "", "create", "rolebinding", "robot", "-n", namespace, "--clusterrole", "muster-reader", "--serviceaccount", namespace+":robot")
-	robot := harness.ConnectAs(t, asServiceAccount(t, cluster, namespace, "robot"))
+	robot := harness.ConnectAs(t, harness.AsServiceAccount(t, cluster, namespace, "robot"))
 	said, err := robot.Client.AuthenticationV1().SelfSubjectReviews().Create(harness.Context(t), &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
-	must(t, err)
+	harness.Must(t, err)
 	text, err := json.Marshal(said.Status.UserInfo)
-	must(t, err)
+	harness.Must(t, err)
 	user := map[string]any{}
-	must(t, json.Unmarshal(text, &user))
+	harness.Must(t, json.Unmarshal(text, &user))
 	if len(said.Status.UserInfo.Extra) == 0 {
 		t.Fatalf("the API server says nothing more of it: %s", text)
 	}
 	sessions := robot.Dynamic.Resource(schema.GroupVersionResource{Group: "muster.batch", Version: "v1alpha1", Resource: "readersessions"}).Namespace(namespace)
 	create := func(name string) error {
 		object := &unstructured.Unstructured{}
-		must(t, object.UnmarshalJSON([]byte(sessionOf(t, name, user, sessionSecret))))
+		harness.Must(t, object.UnmarshalJSON([]byte(harness.SessionOf(t, name, user, harness.SessionSecret))))
 		_, err := sessions.Create(harness.Context(t), object, metav1.CreateOptions{})
 		return err
 	}
@@ -143,5 +120,5 @@ func TestASessionOfAServiceAccountCarriesItsExtras(t *testing.T) {
 		return nil
 	})
 	user["extra"] = extra
-	must(t, create("again"))
+	harness.Must(t, create("again"))
 }

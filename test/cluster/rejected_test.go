@@ -27,14 +27,14 @@ func TestJobSetsThatCannotRunAreToldWhy(t *testing.T) {
 	muster.Register(t)
 	cluster.WaitForJobSet(t, namespace, "old", time.Minute, "is not supported", harness.HasCondition("Unsupported", "True", "UnsupportedFeature"))
 	cluster.WaitForEvent(t, namespace, "old", "Unsupported: spec.scheduling is not supported")
-	if _, metrics := askMetricsPort(t, muster, "/metrics", ""); !strings.Contains(metrics, `muster_unsupported_objects{kind="JobSet",what="scheduling"`) {
+	if _, metrics := harness.AskMetricsPort(t, muster, "/metrics", ""); !strings.Contains(metrics, `muster_unsupported_objects{kind="JobSet",what="scheduling"`) {
 		t.Error("muster_unsupported_objects does not count it")
 	}
 
 	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "no-jobs"}, Spec: corev1.ResourceQuotaSpec{
 		Hard: corev1.ResourceList{"count/jobs.batch": resource.MustParse("0")}}}
 	_, err := cluster.Client.CoreV1().ResourceQuotas(namespace).Create(harness.Context(t), quota, harness.ForReal)
-	must(t, err)
+	harness.Must(t, err)
 	harness.Eventually(t, time.Minute, "the quota acts", func() error {
 		found, err := cluster.Client.CoreV1().ResourceQuotas(namespace).Get(harness.Context(t), "no-jobs", metav1.GetOptions{})
 		if err == nil && len(found.Status.Hard) == 0 {
@@ -44,9 +44,9 @@ func TestJobSetsThatCannotRunAreToldWhy(t *testing.T) {
 	})
 	cluster.CreateJobSet(t, namespace, harness.JobSetOf("refused", harness.ReplicatedJob{Name: "w", Replicas: 1, Pods: 1, Template: harness.HollowPod(-1, 0)}))
 	cluster.WaitForEvent(t, namespace, "refused", "JobCreationFailed: Job "+namespace+"/refused-w-0 cannot be created: ", "exceeded quota: no-jobs")
-	must(t, cluster.Client.CoreV1().ResourceQuotas(namespace).Delete(harness.Context(t), "no-jobs", metav1.DeleteOptions{}))
+	harness.Must(t, cluster.Client.CoreV1().ResourceQuotas(namespace).Delete(harness.Context(t), "no-jobs", metav1.DeleteOptions{}))
 	cluster.WaitForJobSet(t, namespace, "refused", time.Minute, "runs at last", func(jobSet *unstructured.Unstructured) error {
-		return harness.FieldIs(int64(1), "ready")(&unstructured.Unstructured{Object: firstOf(objectsAt(jobSet.Object, "status", "replicatedJobsStatus"))})
+		return harness.FieldIs(int64(1), "ready")(&unstructured.Unstructured{Object: firstOf(harness.ObjectsAt(jobSet.Object, "status", "replicatedJobsStatus"))})
 	})
 }
 

@@ -2,39 +2,13 @@ package cluster
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"strings"
 	"testing"
-	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"muster.batch/test/cluster/harness"
 )
-
-// rejected waits until the request is refused with a message that holds every
-// part. It polls since the API server can learn of the validating webhooks a
-// moment after the mutating ones, which is all that StartMuster waits for; so
-// the request must be one that can be repeated, best a dry run.
-func rejected(t *testing.T, request func(context.Context) error, parts ...string) {
-	t.Helper()
-	ctx := harness.Context(t)
-	harness.Eventually(t, 5*time.Second, "the rejection", func() error {
-		err := request(ctx)
-		if err == nil {
-			return errors.New("it was allowed")
-		}
-		for _, part := range parts {
-			if !strings.Contains(err.Error(), part) {
-				return fmt.Errorf("the message does not name %s: %w", part, err)
-			}
-		}
-		return nil
-	})
-}
 
 // firstPodSpec is where a user's template of the first replicated Job begins.
 const firstPodSpec = "spec.replicatedJobs[0].template.spec.template.spec"
@@ -76,7 +50,7 @@ func TestBadGangJobSetsAreRejectedWithTheFieldPath(t *testing.T) {
 		"a timeout of zero":                      {harness.GroupScheduling(harness.JobSet("bad", "first"), 0), "spec.groupSchedulingConfig.timeoutAfterSeconds"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rejected(t, func(ctx context.Context) error {
+			harness.Rejected(t, func(ctx context.Context) error {
 				_, err := client.Create(ctx, one.jobSet, harness.DryRun)
 				return err
 			}, one.path)
@@ -111,7 +85,7 @@ func TestInOrderStartupAcrossOneTargetIsAllowed(t *testing.T) {
 	harness.Set(jobSet, "InOrder", "spec", "startupPolicy", "startupPolicyOrder")
 
 	_, err := client.Create(harness.Context(t), jobSet, harness.ForReal)
-	must(t, err)
+	harness.Must(t, err)
 }
 
 func TestTheGangConfigurationCannotChangeAfterCreation(t *testing.T) {
@@ -124,7 +98,7 @@ func TestTheGangConfigurationCannotChangeAfterCreation(t *testing.T) {
 		harness.JobSet("free", "workers", "helpers"),
 	} {
 		_, err := client.Create(ctx, jobSet, harness.ForReal)
-		must(t, err)
+		harness.Must(t, err)
 	}
 
 	for name, one := range map[string]struct{ jobSet, patch string }{
@@ -134,8 +108,8 @@ func TestTheGangConfigurationCannotChangeAfterCreation(t *testing.T) {
 		"adding it later": {"free", `{"spec":{"groupSchedulingConfig":{"timeoutAfterSeconds":300}}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rejected(t, func(ctx context.Context) error {
-				_, err := client.Patch(ctx, one.jobSet, types.MergePatchType, []byte(one.patch), dryRunPatch)
+			harness.Rejected(t, func(ctx context.Context) error {
+				_, err := client.Patch(ctx, one.jobSet, types.MergePatchType, []byte(one.patch), harness.DryRunPatch)
 				return err
 			}, "spec", "groupSchedulingConfig")
 		})
@@ -147,11 +121,11 @@ func TestInOrderStartupCannotBeAddedToAGangLater(t *testing.T) {
 	harness.StartMuster(t)
 	client := cluster.Dynamic.Resource(harness.JobSets).Namespace(cluster.Namespace(t, nil))
 	_, err := client.Create(harness.Context(t), harness.GroupScheduling(harness.JobSet("gang", "first", "second"), 300), harness.ForReal)
-	must(t, err)
+	harness.Must(t, err)
 
-	rejected(t, func(ctx context.Context) error {
+	harness.Rejected(t, func(ctx context.Context) error {
 		_, err := client.Patch(ctx, "gang", types.MergePatchType,
-			[]byte(`{"spec":{"startupPolicy":{"startupPolicyOrder":"InOrder"}}}`), dryRunPatch)
+			[]byte(`{"spec":{"startupPolicy":{"startupPolicyOrder":"InOrder"}}}`), harness.DryRunPatch)
 		return err
 	}, "spec.startupPolicy")
 }
@@ -169,7 +143,7 @@ func TestBadGangJobsAreRejectedWithTheFieldPath(t *testing.T) {
 			job := harness.Job("bad", nil)
 			job.Annotations = map[string]string{harness.TimeoutAnnotation: one.timeout}
 			job.Spec.Template.Spec.Containers[0].Name = one.container
-			rejected(t, func(ctx context.Context) error {
+			harness.Rejected(t, func(ctx context.Context) error {
 				_, err := jobs.Create(ctx, job, harness.DryRun)
 				return err
 			}, one.path)
@@ -183,7 +157,7 @@ func TestKubectlShowsTheReasonOfARejection(t *testing.T) {
 	namespace := cluster.Namespace(t, nil)
 	manifest := harness.ToJSON(t, harness.GroupScheduling(harness.JobSet("bad", "workers"), 300, "nobody"))
 
-	rejected(t, func(context.Context) error {
+	harness.Rejected(t, func(context.Context) error {
 		_, err := cluster.TryKubectl(manifest, "apply", "-n", namespace, "-f", "-")
 		return err
 	}, "spec.groupSchedulingConfig.targetReplicatedJobs", "nobody")
@@ -194,10 +168,8 @@ func TestQueueNamesMustBeValid(t *testing.T) {
 	harness.StartMuster(t)
 	jobs := cluster.Client.BatchV1().Jobs(cluster.Namespace(t, nil))
 
-	rejected(t, func(ctx context.Context) error {
+	harness.Rejected(t, func(ctx context.Context) error {
 		_, err := jobs.Create(ctx, harness.Job("bad", harness.Queue("Not_A_Name")), harness.DryRun)
 		return err
 	}, "metadata.labels["+harness.QueueLabel+"]")
 }
-
-var dryRunPatch = metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}

@@ -15,12 +15,10 @@ import (
 
 // Quota is given back when nothing of a job runs, ends or was orphaned, and not before.
 
-const heldFinalizer = "example.com/held"
-
 // releaseTeams: a queue of two cpus in which a Job of the class high preempts one of the class low.
 func releaseTeams(t *testing.T, cluster *harness.Cluster) *harness.Teams {
 	t.Helper()
-	startQueueMuster(t)
+	harness.StartQueueMuster(t)
 	teams := cluster.Teams(t)
 	teams.Flavor("f")
 	teams.Class("low", 1)
@@ -33,7 +31,7 @@ func TestADeletedJobThatAFinalizerHoldsIsPreempted(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.HollowNodes(t)
 	teams := releaseTeams(t, cluster)
-	teams.Job("q", "low", 2, "1", teams.OfClass("low"), func(job *batchv1.Job) { job.Finalizers = []string{heldFinalizer} })
+	teams.Job("q", "low", 2, "1", teams.OfClass("low"), func(job *batchv1.Job) { job.Finalizers = []string{harness.HeldFinalizer} })
 	t.Cleanup(func() {
 		cluster.Kubectl(t, "", "patch", "job", "low", "-n", teams.Namespace, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
 	})
@@ -41,10 +39,10 @@ func TestADeletedJobThatAFinalizerHoldsIsPreempted(t *testing.T) {
 	teams.Kubectl("delete", "job", "low", "--wait=false")
 	teams.Job("q", "high", 2, "1", teams.OfClass("high"))
 	teams.RunsWith("high", 2)
-	if pods := activePods(t, cluster, teams.Namespace, "low"); pods != 0 {
+	if pods := harness.ActivePods(t, cluster, teams.Namespace, "low"); pods != 0 {
 		t.Errorf("%d pods of the deleted Job run beside", pods)
 	}
-	if job := getJob(t, cluster, teams.Namespace, "low"); job.DeletionTimestamp == nil {
+	if job := harness.GetJob(t, cluster, teams.Namespace, "low"); job.DeletionTimestamp == nil {
 		t.Error("the Job was made anew")
 	}
 }
@@ -59,7 +57,7 @@ func TestOrphanedPodsKeepTheQuotaOfTheirJob(t *testing.T) {
 	teams.Job("q", "next", 2, "1")
 	teams.Waits("next", "WaitingForQuota")
 	teams.QueueUses("q", "2")
-	if pods := activePods(t, cluster, teams.Namespace, "orphaned"); pods != 2 {
+	if pods := harness.ActivePods(t, cluster, teams.Namespace, "orphaned"); pods != 2 {
 		t.Fatalf("%d pods were orphaned", pods)
 	}
 	teams.Kubectl("delete", "pods", "-l", batchv1.JobNameLabel+"=orphaned")
@@ -77,7 +75,7 @@ func stuck(t *testing.T, cluster *harness.Cluster, teams *harness.Teams, name st
 		spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
 	})
 	harness.Eventually(t, time.Minute, "the pods are there", func() error {
-		if pods := activePods(t, cluster, teams.Namespace, name); pods != 2 {
+		if pods := harness.ActivePods(t, cluster, teams.Namespace, name); pods != 2 {
 			return fmt.Errorf("there are %d", pods)
 		}
 		return nil
@@ -100,7 +98,7 @@ func TestPodsInTheirGraceKeepTheQuotaOfTheirJob(t *testing.T) {
 	stuck(t, cluster, teams, "low")
 	teams.Job("q", "high", 2, "1", teams.OfClass("high"))
 	harness.Eventually(t, time.Minute, "the Job is suspended, and its pods terminate", func() error {
-		job := getJob(t, cluster, teams.Namespace, "low")
+		job := harness.GetJob(t, cluster, teams.Namespace, "low")
 		if job.Status.Active != 0 || job.Status.Terminating == nil || *job.Status.Terminating != 2 {
 			return fmt.Errorf("%+v", job.Status)
 		}
@@ -120,7 +118,7 @@ func TestPodsOfADeletedJobKeepItsQuotaHoweverItIsDeleted(t *testing.T) {
 		stuck(t, cluster, teams, how)
 		teams.Kubectl("delete", "job", how, "--cascade="+how, "--wait=false")
 		harness.Eventually(t, time.Minute, "its pods are being deleted", func() error {
-			if pods := activePods(t, cluster, teams.Namespace, how); pods > 0 {
+			if pods := harness.ActivePods(t, cluster, teams.Namespace, how); pods > 0 {
 				return fmt.Errorf("%d are not", pods)
 			}
 			return nil
@@ -135,17 +133,6 @@ func TestPodsOfADeletedJobKeepItsQuotaHoweverItIsDeleted(t *testing.T) {
 	}
 }
 
-// activePods have not ended, and are not deleted.
-func activePods(t *testing.T, cluster *harness.Cluster, namespace, job string) (active int) {
-	t.Helper()
-	for _, pod := range cluster.PodsOfJob(t, namespace, job) {
-		if pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed {
-			active++
-		}
-	}
-	return active
-}
-
 func silentNode(t *testing.T, cluster *harness.Cluster, name string) string {
 	t.Helper()
 	nodes := cluster.Client.CoreV1().Nodes()
@@ -156,7 +143,7 @@ func silentNode(t *testing.T, cluster *harness.Cluster, name string) string {
 		Status: corev1.NodeStatus{Capacity: room, Allocatable: room,
 			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}},
 	}, metav1.CreateOptions{})
-	must(t, err)
+	harness.Must(t, err)
 	t.Cleanup(func() { cluster.Kubectl(t, "", "delete", "node", name) })
 	return name
 }

@@ -50,7 +50,7 @@ func replay(t *testing.T, file string, code int, flags ...string) replayed {
 		t.Fatalf("exit code %d and not %d: %v\n%s", command.ProcessState.ExitCode(), code, err, out)
 	}
 	var report replayed
-	must(t, json.Unmarshal(out, &report))
+	harness.Must(t, json.Unmarshal(out, &report))
 	return report
 }
 
@@ -59,11 +59,11 @@ func TestARecordingOfServeIsReplayed(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.HollowNodes(t)
 	file := filepath.Join(t.TempDir(), "recording")
-	muster := startQueueMuster(t, "--record", file, "--record-limit", "64Mi")
+	muster := harness.StartQueueMuster(t, "--record", file, "--record-limit", "64Mi")
 	teams := cluster.Teams(t)
 	teams.Flavor("f")
 	teams.Class("high", 100)
-	teams.Queue("q", teams.Cpus("f=2"), byPriority())
+	teams.Queue("q", teams.Cpus("f=2"), harness.PreemptByPriority())
 	teams.Job("q", "low", 2, "1", withSecrets)
 	teams.Admitted("low")
 	teams.Job("q", "high", 2, "1", withSecrets, teams.OfClass("high"))
@@ -72,12 +72,12 @@ func TestARecordingOfServeIsReplayed(t *testing.T) {
 	muster.Kill(t)
 
 	text, err := os.ReadFile(file)
-	must(t, err)
+	harness.Must(t, err)
 	if strings.Contains(string(text), recordedSecret) {
 		t.Error("the recording holds a secret")
 	}
 	status, err := os.Stat(file)
-	must(t, err)
+	harness.Must(t, err)
 	if status.Mode().Perm() != 0o600 {
 		t.Errorf("the recording has the mode %v", status.Mode())
 	}
@@ -93,7 +93,7 @@ func TestARecordingOfServeIsReplayed(t *testing.T) {
 	t.Logf("%d decisions in %d bytes", report.Decisions.Recorded, len(text))
 
 	// With other settings the same load is decided otherwise.
-	config := writeFile(t, "config.yaml", "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"+
+	config := harness.WriteFile(t, "config.yaml", "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"+
 		"resources: {excludeResourcePrefixes: [cpu]}\n")
 	if other := replay(t, file, 1, "--config", config); len(other.Differences) == 0 {
 		t.Error("other settings show no difference")

@@ -42,7 +42,7 @@ func TestExternalMusterWithoutGroupsNeedsEveryRightAndNoOther(t *testing.T) {
 }
 
 func (m rightsMode) config() string {
-	config := namesOfTheManifests + "integrations: {frameworks: [batch/job, jobset.x-k8s.io/jobset]}\n"
+	config := harness.NamesOfTheManifests + "integrations: {frameworks: [batch/job, jobset.x-k8s.io/jobset]}\n"
 	if m.shares {
 		config += "fairSharing: {preemptionStrategies: [LessThanOrEqualToFinalShare]}\n"
 	}
@@ -63,13 +63,13 @@ func (m rightsMode) check(t *testing.T) {
 	}
 	// The right to list Events is used when pods are late: TestPodsThatAreNotReadyInTime.
 	m.flags = append(m.flags, "--no-pod-reasons")
-	config := writeFile(t, "config.yaml", m.config())
+	config := harness.WriteFile(t, "config.yaml", m.config())
 	rights := harness.ApplyRights(t, cluster, config, m.flags...)
 	// Sessions are deleted ten minutes after their creation: test/kube/reader_sessions_test.cpp.
 	rights = slices.DeleteFunc(rights, func(right harness.Right) bool {
 		return right.Resource == "readersessions" && right.Verb == "delete"
 	})
-	requests := cluster.Requests(t, accountToken(t, cluster, "muster-system", "muster"))
+	requests := cluster.Requests(t, harness.AccountToken(t, cluster, "muster-system", "muster"))
 	asOwnPod(t, cluster)
 	// It warns until muster makes it do what the configuration says.
 	policy := harness.Manifests(t, "--only=policies")
@@ -130,7 +130,7 @@ func (m rightsMode) live(t *testing.T, cluster *harness.Cluster, muster *harness
 	}
 	// Who asks for the metrics is asked about.
 	teams.Kubectl("create", "serviceaccount", "stranger")
-	if code, _ := metricsAnswer(t, muster, accountToken(t, cluster, teams.Namespace, "stranger")); code != http.StatusForbidden {
+	if code, _ := harness.MetricsAnswer(t, muster, harness.AccountToken(t, cluster, teams.Namespace, "stranger")); code != http.StatusForbidden {
 		t.Errorf("the metrics were given to a stranger: %d", code)
 	}
 	askByASession(t, cluster, muster, teams.Namespace)
@@ -140,13 +140,13 @@ func (m rightsMode) live(t *testing.T, cluster *harness.Cluster, muster *harness
 func askByASession(t *testing.T, cluster *harness.Cluster, muster *harness.Muster, namespace string) {
 	t.Helper()
 	cluster.Kubectl(t, "", "create", "rolebinding", "asker", "-n", namespace, "--clusterrole", "muster-reader", "--user", "asker")
-	session := sessionOf(t, "asked", map[string]any{"username": "asker", "groups": []string{"system:authenticated"}}, sessionSecret)
+	session := harness.SessionOf(t, "asked", map[string]any{"username": "asker", "groups": []string{"system:authenticated"}}, harness.SessionSecret)
 	harness.Eventually(t, 30*time.Second, "a session", func() error {
-		_, err := cluster.TryKubectl(session, append([]string{"create", "-n", namespace, "-f", "-"}, asUser("asker")...)...)
+		_, err := cluster.TryKubectl(session, append([]string{"create", "-n", namespace, "-f", "-"}, harness.AsUser("asker")...)...)
 		return err
 	})
 	harness.Eventually(t, 30*time.Second, "the user of the session, who may not read jobs", func() error {
-		status, body := askMetricsPort(t, muster, "/explain/v1/namespaces/"+namespace+"/jobs/none", "muster-session/"+namespace+"/asked/"+sessionSecret)
+		status, body := harness.AskMetricsPort(t, muster, "/explain/v1/namespaces/"+namespace+"/jobs/none", "muster-session/"+namespace+"/asked/"+harness.SessionSecret)
 		if status != http.StatusForbidden {
 			return fmt.Errorf("%d %s", status, body)
 		}
@@ -195,7 +195,7 @@ func (m rightsMode) jobs(t *testing.T, cluster *harness.Cluster, teams *harness.
 	for range 3 { // events that repeat are counted in the first one
 		teams.RunsWith("runs", 1)
 		teams.Change("q", map[string]any{"stopPolicy": "HoldAndDrain"})
-		awaitStopped(t, cluster, teams.Namespace, "runs")
+		harness.AwaitStopped(t, cluster, teams.Namespace, "runs")
 		teams.Change("q", map[string]any{"stopPolicy": "None"})
 	}
 	teams.RunsWith("runs", 1)
@@ -217,14 +217,14 @@ func losesItsStartTime(t *testing.T, cluster *harness.Cluster, teams *harness.Te
 	resume := cluster.SuspendControllers(t)
 	teams.Change("q", map[string]any{"stopPolicy": "HoldAndDrain"})
 	harness.Eventually(t, time.Minute, "the Job is suspended, without a start time", func() error {
-		job := getJob(t, cluster, teams.Namespace, name)
-		if !suspended(job) || job.Status.StartTime != nil {
-			return fmt.Errorf("suspend %t, start time %v", suspended(job), job.Status.StartTime)
+		job := harness.GetJob(t, cluster, teams.Namespace, name)
+		if !harness.Suspended(job) || job.Status.StartTime != nil {
+			return fmt.Errorf("suspend %t, start time %v", harness.Suspended(job), job.Status.StartTime)
 		}
 		return nil
 	})
 	resume()
-	awaitStopped(t, cluster, teams.Namespace, name)
+	harness.AwaitStopped(t, cluster, teams.Namespace, name)
 	teams.Change("q", map[string]any{"stopPolicy": "None"})
 }
 
@@ -251,22 +251,22 @@ func (m rightsMode) jobSets(t *testing.T, cluster *harness.Cluster, teams *harne
 	harness.Set(failing, int64(1), "spec", "ttlSecondsAfterFinished")
 	cluster.CreateJobSet(t, teams.Namespace, failing)
 	cluster.AwaitGone(t, harness.JobSets, teams.Namespace, "failing")
-	claims := harness.JobSetOf("claims", harness.ReplicatedJob{Name: "w", Template: mounting(harness.HollowPod(-1, 0), "data")})
+	claims := harness.JobSetOf("claims", harness.ReplicatedJob{Name: "w", Template: harness.Mounting(harness.HollowPod(-1, 0), "data")})
 	harness.Set(claims, true, "spec", "suspend")
-	harness.Set(claims, []any{claimPolicy("data", "Delete", nil)}, "spec", "volumeClaimPolicies")
+	harness.Set(claims, []any{harness.ClaimPolicy("data", "Delete", nil)}, "spec", "volumeClaimPolicies")
 	cluster.CreateJobSet(t, teams.Namespace, claims)
-	awaitClaim(t, cluster, teams.Namespace, "data-claims")
+	harness.AwaitClaim(t, cluster, teams.Namespace, "data-claims")
 }
 
 // heldWhileDeleted: a Job and a JobSet that are being deleted and run on are stopped, which is a second deletion. Then
 // muster looks for pods that are left.
 func heldWhileDeleted(t *testing.T, cluster *harness.Cluster, teams *harness.Teams) {
 	teams.Queue("held", teams.Cpus("f=4"))
-	teams.Job("held", "held", 1, "1", func(job *batchv1.Job) { job.Finalizers = []string{heldFinalizer} })
+	teams.Job("held", "held", 1, "1", func(job *batchv1.Job) { job.Finalizers = []string{harness.HeldFinalizer} })
 	teams.RunsWith("held", 1)
 	set := harness.JobSetOf("held", harness.ReplicatedJob{Name: "w", Template: harness.HollowPod(-1, 0)})
 	set.SetLabels(harness.Queue("held"))
-	set.SetFinalizers([]string{heldFinalizer})
+	set.SetFinalizers([]string{harness.HeldFinalizer})
 	cluster.CreateJobSet(t, teams.Namespace, set)
 	cluster.WaitForJobSet(t, teams.Namespace, "held", time.Minute, "is resumed", harness.FieldIs(false, "spec", "suspend"))
 	// A deleted JobSet without Jobs needs no quota, and is not stopped.
@@ -278,11 +278,11 @@ func heldWhileDeleted(t *testing.T, cluster *harness.Cluster, teams *harness.Tea
 	// Only a deletion in the foreground deletes what the JobSet owns while a finalizer holds it.
 	cluster.Kubectl(t, fmt.Sprintf(`{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "held", "namespace": %q, "finalizers": [%q],
 		"ownerReferences": [{"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "name": "held", "uid": %q, "blockOwnerDeletion": true}]}}`,
-		teams.Namespace, heldFinalizer, teams.Kubectl("get", "jobset", "held", "-o", "jsonpath={.metadata.uid}")), "create", "-f", "-")
+		teams.Namespace, harness.HeldFinalizer, teams.Kubectl("get", "jobset", "held", "-o", "jsonpath={.metadata.uid}")), "create", "-f", "-")
 	teams.Change("held", map[string]any{"stopPolicy": "HoldAndDrain"})
 	harness.Eventually(t, time.Minute, "the pods of the Job are deleted, and what the JobSet owns is being deleted", func() error {
 		deleted := teams.Kubectl("get", "configmap", "held", "-o", "jsonpath={.metadata.deletionTimestamp}")
-		if pods := activePods(t, cluster, teams.Namespace, "held"); pods > 0 || deleted == "" {
+		if pods := harness.ActivePods(t, cluster, teams.Namespace, "held"); pods > 0 || deleted == "" {
 			return fmt.Errorf("%d pods, and the ConfigMap of the JobSet was deleted at %q", pods, deleted)
 		}
 		return nil
@@ -298,7 +298,7 @@ func (m rightsMode) gangs(t *testing.T, cluster *harness.Cluster, namespace stri
 	cluster.Kubectl(t, fmt.Sprintf(`{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "gang.job-group-scheduling",
 		"namespace": %q, "labels": {"muster.batch/group-scheduling": "true"}, "ownerReferences": [{"apiVersion":
 		"jobset.x-k8s.io/v1alpha9", "kind": "JobSet", "name": "gone", "uid": "gone", "controller": true}]}}`, namespace), "create", "-f", "-")
-	job := hollowJob("gang", 2)
+	job := harness.HollowJob("gang", 2)
 	job.Annotations = map[string]string{harness.TimeoutAnnotation: "300"}
 	cluster.CreateJob(t, namespace, job)
 	cluster.WaitForPods(t, namespace, "gang", 2, time.Minute, "past the barrier", harness.MainStarted)

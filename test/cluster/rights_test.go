@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"crypto/tls"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,101 +11,34 @@ import (
 	"muster.batch/test/cluster/harness"
 )
 
-const namesOfTheManifests = `apiVersion: config.kueue.x-k8s.io/v1beta2
-kind: Configuration
-internalCertManagement:
-  webhookServiceName: muster-webhook
-  webhookSecretName: muster-webhook-cert
-`
-
-// accountToken is a service account's, for the API server and one hour.
-func accountToken(t *testing.T, cluster *harness.Cluster, namespace, name string) string {
-	t.Helper()
-	return strings.TrimSpace(cluster.Kubectl(t, "", "create", "token", name, "-n", namespace))
-}
-
-// asServiceAccount writes a kubeconfig that is the lab's but for the user, who is a
-// service account with a token of one hour.
-func asServiceAccount(t *testing.T, cluster *harness.Cluster, namespace, name string) string {
-	t.Helper()
-	token := accountToken(t, cluster, namespace, name)
-	view := cluster.Kubectl(t, "", "config", "view", "--raw", "--minify", "-o",
-		"jsonpath={.clusters[0].cluster.server} {.clusters[0].cluster.certificate-authority-data}")
-	var server, authority string
-	if _, err := fmt.Sscan(view, &server, &authority); err != nil {
-		t.Fatalf("the lab's kubeconfig: %q: %v", view, err)
-	}
-	return writeFile(t, "kubeconfig", fmt.Sprintf(`apiVersion: v1
-kind: Config
-current-context: c
-contexts: [{name: c, context: {cluster: c, user: u}}]
-clusters: [{name: c, cluster: {server: %q, certificate-authority-data: %q}}]
-users: [{name: u, user: {token: %q}}]
-`, server, authority, token))
-}
-
 // muster runs with a service account that can do what manifests/rbac.yaml says and
 // nothing else: it gets ready, keeps its certificates and its webhook configurations,
 // and its answers are right.
 func TestTheRightsInTheManifestsAreEnough(t *testing.T) {
 	cluster := harness.Connect(t)
-	config := writeFile(t, "config.yaml", namesOfTheManifests)
+	config := harness.WriteFile(t, "config.yaml", harness.NamesOfTheManifests)
 	harness.ApplyRights(t, cluster, config)
 	cluster.ForgetCertificates(t)
 
-	harness.StartMuster(t, "--config", config, "--kubeconfig", asServiceAccount(t, cluster, "muster-system", "muster"))
+	harness.StartMuster(t, "--config", config, "--kubeconfig", harness.AsServiceAccount(t, cluster, "muster-system", "muster"))
 	namespace := cluster.Namespace(t, nil)
 	jobs := cluster.Client.BatchV1().Jobs(namespace)
 	made, err := jobs.Create(harness.Context(t), harness.Job("queued", harness.Queue("some")), harness.ForReal)
-	must(t, err)
+	harness.Must(t, err)
 	if made.Spec.Suspend == nil || !*made.Spec.Suspend {
 		t.Error("the Job was not suspended")
 	}
 }
 
-func metricsAnswer(t *testing.T, muster *harness.Muster, token string) (int, string) {
-	t.Helper()
-	return askMetricsPort(t, muster, "/metrics", token)
-}
-
 func metricsWithHeader(t *testing.T, muster *harness.Muster, header, value string) int {
 	t.Helper()
-	code, _ := askMetricsPortWith(t, muster, "/metrics", header, value)
+	code, _ := harness.AskMetricsPortWith(t, muster, "/metrics", header, value)
 	return code
-}
-
-// askMetricsPort gets a path of the listener for metrics; an empty token is not sent.
-func askMetricsPort(t *testing.T, muster *harness.Muster, path, token string) (int, string) {
-	t.Helper()
-	if token == "" {
-		return askMetricsPortWith(t, muster, path, "", "")
-	}
-	return askMetricsPortWith(t, muster, path, "Authorization", "Bearer "+token)
-}
-
-func askMetricsPortWith(t *testing.T, muster *harness.Muster, path, header, value string) (int, string) {
-	t.Helper()
-	client := http.Client{
-		Timeout: 10 * time.Second,
-		// The certificate is for the webhook; whether it is right is another test's business.
-		Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}},
-	}
-	request, err := http.NewRequest(http.MethodGet, muster.Metrics+path, nil)
-	must(t, err)
-	if header != "" {
-		request.Header.Set(header, value)
-	}
-	response, err := client.Do(request)
-	must(t, err)
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	must(t, err)
-	return response.StatusCode, string(body)
 }
 
 func TestMetricsAreForThoseWhoMayReadThem(t *testing.T) {
 	cluster := harness.Connect(t)
-	config := writeFile(t, "config.yaml", namesOfTheManifests)
+	config := harness.WriteFile(t, "config.yaml", harness.NamesOfTheManifests)
 	harness.ApplyRights(t, cluster, config)
 	muster := harness.StartMuster(t, "--config", config)
 	namespace := cluster.Namespace(t, nil)
@@ -117,15 +49,15 @@ func TestMetricsAreForThoseWhoMayReadThem(t *testing.T) {
 	cluster.Kubectl(t, "", "create", "clusterrolebinding", binding, "--clusterrole", "muster-metrics-reader",
 		"--serviceaccount", namespace+":reader")
 	t.Cleanup(func() { cluster.Kubectl(t, "", "delete", "clusterrolebinding", binding) })
-	token := func(name string) string { return accountToken(t, cluster, namespace, name) }
+	token := func(name string) string { return harness.AccountToken(t, cluster, namespace, name) }
 
-	if code, _ := metricsAnswer(t, muster, ""); code != http.StatusUnauthorized {
+	if code, _ := harness.MetricsAnswer(t, muster, ""); code != http.StatusUnauthorized {
 		t.Errorf("without a token: %d", code)
 	}
-	if code, _ := metricsAnswer(t, muster, "made-up"); code != http.StatusUnauthorized {
+	if code, _ := harness.MetricsAnswer(t, muster, "made-up"); code != http.StatusUnauthorized {
 		t.Errorf("with a token that nobody issued: %d", code)
 	}
-	if code, _ := metricsAnswer(t, muster, token("stranger")); code != http.StatusForbidden {
+	if code, _ := harness.MetricsAnswer(t, muster, token("stranger")); code != http.StatusForbidden {
 		t.Errorf("with a stranger's token: %d", code)
 	}
 	// The other header, for requests through the API server's proxy: a token for muster alone, and the same right.
@@ -133,17 +65,17 @@ func TestMetricsAreForThoseWhoMayReadThem(t *testing.T) {
 		header, token string
 		want          int
 	}{
-		"a reader's token for muster":             {"X-Muster-Token", explainToken(t, cluster, namespace, "reader"), http.StatusOK},
-		"a stranger's token for muster":           {"X-Muster-Token", explainToken(t, cluster, namespace, "stranger"), http.StatusForbidden},
+		"a reader's token for muster":             {"X-Muster-Token", harness.ExplainToken(t, cluster, namespace, "reader"), http.StatusOK},
+		"a stranger's token for muster":           {"X-Muster-Token", harness.ExplainToken(t, cluster, namespace, "stranger"), http.StatusForbidden},
 		"a reader's token for the API server":     {"X-Muster-Token", token("reader"), http.StatusUnauthorized},
-		"a token for muster in the other's place": {"Authorization", "Bearer " + explainToken(t, cluster, namespace, "reader"), http.StatusUnauthorized},
+		"a token for muster in the other's place": {"Authorization", "Bearer " + harness.ExplainToken(t, cluster, namespace, "reader"), http.StatusUnauthorized},
 		"a token that nobody issued":              {"X-Muster-Token", "made-up", http.StatusUnauthorized},
 	} {
 		if code := metricsWithHeader(t, muster, row.header, row.token); code != row.want {
 			t.Errorf("%s as %s: %d and not %d", what, row.header, code, row.want)
 		}
 	}
-	code, body := metricsAnswer(t, muster, token("reader"))
+	code, body := harness.MetricsAnswer(t, muster, token("reader"))
 	if code != http.StatusOK {
 		t.Fatalf("with a reader's token: %d", code)
 	}
@@ -165,10 +97,10 @@ func TestMetricsAreForThoseWhoMayReadThem(t *testing.T) {
 func readyz(t *testing.T, muster *harness.Muster) string {
 	t.Helper()
 	response, err := http.Get(muster.Health + "/readyz?verbose")
-	must(t, err)
+	harness.Must(t, err)
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
-	must(t, err)
+	harness.Must(t, err)
 	return string(text)
 }
 
@@ -179,7 +111,7 @@ func floodTokens(t *testing.T, muster *harness.Muster, namespace string) {
 	const tokens, atOnce, perSecond = 90, 40, 20
 	begun := time.Now()
 	for number := range tokens {
-		if code, _ := metricsAnswer(t, muster, fmt.Sprint("made-up-", namespace, number)); code != http.StatusUnauthorized {
+		if code, _ := harness.MetricsAnswer(t, muster, fmt.Sprint("made-up-", namespace, number)); code != http.StatusUnauthorized {
 			t.Errorf("a token that nobody issued: %d", code)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 func samples(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob("../../manifests/samples/*.yaml")
-	must(t, err)
+	harness.Must(t, err)
 	var found []string
 	for _, file := range files {
 		if filepath.Base(file) != "kustomization.yaml" {
@@ -39,7 +39,7 @@ func TestEverySampleCanBeAppliedAndAppliedAgain(t *testing.T) {
 func applySample(t *testing.T, cluster *harness.Cluster, file string) {
 	namespace := cluster.Namespace(t, nil)
 	text, err := os.ReadFile(file)
-	must(t, err)
+	harness.Must(t, err)
 	list := &unstructured.UnstructuredList{}
 	list.SetAPIVersion("v1")
 	list.SetKind("List")
@@ -57,10 +57,10 @@ func applySample(t *testing.T, cluster *harness.Cluster, file string) {
 		for _, item := range harness.Documents(t, kubectl("get", "-o", "yaml")) {
 			entries, found, _ := unstructured.NestedSlice(item.Object, "items")
 			if !found {
-				return essence(t, item)
+				return harness.Essence(t, item)
 			}
 			for _, entry := range entries {
-				whole += essence(t, &unstructured.Unstructured{Object: entry.(map[string]any)}) + "\n"
+				whole += harness.Essence(t, &unstructured.Unstructured{Object: entry.(map[string]any)}) + "\n"
 			}
 		}
 		return whole

@@ -81,18 +81,8 @@ func deactivatedByHand(t *testing.T, teams *harness.Teams) {
 	teams.RunsWith("paused", 1)
 }
 
-// oneRunsAndOneWaits fills the queue q with the Job "runs", behind which "waits" does.
-func oneRunsAndOneWaits(teams *harness.Teams) {
-	teams.Flavor("f")
-	teams.Queue("q", teams.Cpus("f=1"))
-	teams.Job("q", "runs", 1, "1")
-	teams.Admitted("runs")
-	teams.Job("q", "waits", 1, "1")
-	teams.Waits("waits", "WaitingForQuota")
-}
-
 func editedByHand(t *testing.T, teams *harness.Teams) {
-	oneRunsAndOneWaits(teams)
+	harness.OneRunsAndOneWaits(teams)
 	for name, patch := range map[string]string{
 		"more pods":     `{"spec":{"podSets":[{"name":"main","count":7,"template":{"spec":{"containers":[]}}}]}}`,
 		"another queue": `{"spec":{"queueName":"another"}}`,

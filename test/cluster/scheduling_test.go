@@ -39,7 +39,7 @@ func runDecisions(t *testing.T, cluster *harness.Cluster, decisions []decision) 
 func TestQuotaIsSharedAndGivenBack(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.HollowNodes(t)
-	startQueueMuster(t)
+	harness.StartQueueMuster(t)
 	runDecisions(t, cluster, slices.Concat(sharing, queueOrders, changedQueues, brokenQueues))
 }
 
@@ -47,7 +47,7 @@ func TestQuotaIsSharedAlthoughEveryWriteMeetsANewerVersion(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.HollowNodes(t)
 	wire := cluster.Wire(t)
-	startQueueMuster(t, "--kubeconfig", wire.Kubeconfig)
+	harness.StartQueueMuster(t, "--kubeconfig", wire.Kubeconfig)
 	wire.Touch()
 	runDecisions(t, cluster, []decision{sharing[0], sharing[2], changedQueues[1], changedQueues[3]})
 	if wire.Conflicts() < 20 {

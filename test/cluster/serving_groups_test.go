@@ -25,7 +25,7 @@ func (s servingScene) playGroup(set *unstructured.Unstructured, group, size int)
 		}
 		raw, _, _ := unstructured.NestedMap(set.Object, "spec", "leaderWorkerTemplate", kind)
 		var template corev1.PodTemplateSpec
-		must(s, runtime.DefaultUnstructuredConverter.FromUnstructured(raw, &template))
+		harness.Must(s, runtime.DefaultUnstructuredConverter.FromUnstructured(raw, &template))
 		pod := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
 		pod.Name = name
 		pod.Labels["leaderworkerset.sigs.k8s.io/name"] = set.GetName()
@@ -35,16 +35,16 @@ func (s servingScene) playGroup(set *unstructured.Unstructured, group, size int)
 			pod.Annotations["leaderworkerset.sigs.k8s.io/leader-name"] = fmt.Sprintf("%s-%d", set.GetName(), group)
 		}
 		_, err := s.cluster.Client.CoreV1().Pods(s.teams.Namespace).Create(harness.Context(s), pod, harness.ForReal)
-		must(s, err)
+		harness.Must(s, err)
 	}
 }
 
 func (s servingScene) createLeaderWorkerSet(name string, replicas, size int64) *unstructured.Unstructured {
 	s.Helper()
 	template := func() map[string]any {
-		made := servingTemplate("1")
+		made := harness.ServingTemplate("1")
 		raw, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&made)
-		must(s, err)
+		harness.Must(s, err)
 		return raw
 	}
 	created, err := s.cluster.Dynamic.Resource(leaderWorkerSets).Namespace(s.teams.Namespace).Create(harness.Context(s), &unstructured.Unstructured{Object: map[string]any{
@@ -53,7 +53,7 @@ func (s servingScene) createLeaderWorkerSet(name string, replicas, size int64) *
 		"spec": map[string]any{"replicas": replicas, "leaderWorkerTemplate": map[string]any{
 			"size": size, "leaderTemplate": template(), "workerTemplate": template()}},
 	}}, metav1.CreateOptions{})
-	must(s, err)
+	harness.Must(s, err)
 	s.Cleanup(func() {
 		s.cluster.Kubectl(s, "", "delete", "leaderworkersets", "--all", "--namespace", s.teams.Namespace)
 	})
@@ -72,7 +72,7 @@ func (s servingScene) groupIs(what string, group, size int, gated bool) {
 	harness.Eventually(s, time.Minute, fmt.Sprintf("group %d %s", group, what), func() error {
 		count := 0
 		for _, pod := range s.pods() {
-			if s.inGroup(group)(&pod) && gatedPod(&pod) == gated && (gated || isReady(&pod)) {
+			if s.inGroup(group)(&pod) && harness.IsGated(&pod) == gated && (gated || isReady(&pod)) {
 				count++
 			}
 		}
@@ -112,7 +112,7 @@ func TestGroupsOfALeaderWorkerSetStartWholeOrNotAtAll(t *testing.T) {
 	scene.groupIs("runs", 1, 3, false)
 
 	// One group less: its pods go before its quota does.
-	must(t, scene.patch(leaderWorkerSets, "llm", `{"spec":{"replicas":1}}`))
+	harness.Must(t, scene.patch(leaderWorkerSets, "llm", `{"spec":{"replicas":1}}`))
 	harness.Eventually(t, time.Minute, "one Workload is left", func() error {
 		if left := scene.workloads(set.GetUID()); len(left) != 1 || left[0].GetAnnotations()["kueue.x-k8s.io/component-workload-index"] != "0" {
 			return fmt.Errorf("%d are there", len(left))

@@ -9,7 +9,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -28,10 +27,10 @@ type servingScene struct {
 func startServingScene(t *testing.T, flavor func(*harness.Teams), cpus string) servingScene {
 	t.Helper()
 	cluster := harness.Connect(t)
-	config := writeFile(t, "config.yaml", namesOfTheManifests+
+	config := harness.WriteFile(t, "config.yaml", harness.NamesOfTheManifests+
 		"integrations: {frameworks: [batch/job, pod, deployment, statefulset, leaderworkerset.x-k8s.io/leaderworkerset]}\n")
 	harness.ApplyRights(t, cluster, config)
-	startQueueMuster(t, "--config", config, "--kubeconfig", asServiceAccount(t, cluster, "muster-system", "muster"))
+	harness.StartQueueMuster(t, "--config", config, "--kubeconfig", harness.AsServiceAccount(t, cluster, "muster-system", "muster"))
 	teams := cluster.Teams(t)
 	flavor(teams)
 	teams.Queue("q", teams.Cpus("f="+cpus))
@@ -47,16 +46,6 @@ func startServingScene(t *testing.T, flavor func(*harness.Teams), cpus string) s
 func realNodes(teams *harness.Teams)   { teams.RealFlavor("f") }
 func hollowNodes(teams *harness.Teams) { teams.Flavor("f") }
 
-// servingTemplate is of pods that ask for so much and run until they are deleted.
-func servingTemplate(cpu string) corev1.PodTemplateSpec {
-	spec := harness.RealPod("sleep 600").Spec
-	spec.RestartPolicy = corev1.RestartPolicyAlways
-	spec.NodeSelector, spec.Tolerations = nil, nil
-	spec.TerminationGracePeriodSeconds = new(int64)
-	spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}
-	return corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "srv"}}, Spec: spec}
-}
-
 func appLabels() *metav1.LabelSelector {
 	return &metav1.LabelSelector{MatchLabels: map[string]string{"app": "srv"}}
 }
@@ -64,14 +53,14 @@ func appLabels() *metav1.LabelSelector {
 func (s servingScene) statefulSet(name string, replicas int32, cpu string) *appsv1.StatefulSet {
 	return &appsv1.StatefulSet{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: harness.Queue("q")},
-		Spec:       appsv1.StatefulSetSpec{Replicas: &replicas, ServiceName: name, Selector: appLabels(), Template: servingTemplate(cpu)},
+		Spec:       appsv1.StatefulSetSpec{Replicas: &replicas, ServiceName: name, Selector: appLabels(), Template: harness.ServingTemplate(cpu)},
 	}
 }
 
 func (s servingScene) createStatefulSet(set *appsv1.StatefulSet) *appsv1.StatefulSet {
 	s.Helper()
 	created, err := s.cluster.Client.AppsV1().StatefulSets(s.teams.Namespace).Create(harness.Context(s), set, metav1.CreateOptions{})
-	must(s, err)
+	harness.Must(s, err)
 	return created
 }
 
@@ -94,7 +83,7 @@ func (s servingScene) counts(what string, ready, gated int, also ...func(*corev1
 				fits = fits && condition(&pod)
 			}
 			switch {
-			case fits && gatedPod(&pod):
+			case fits && harness.IsGated(&pod):
 				haveGated++
 			case fits && isReady(&pod):
 				haveReady++
@@ -169,9 +158,9 @@ func TestPodsOfADeploymentStartAsTheirQueueHasRoom(t *testing.T) {
 	three := int32(3)
 	_, err := scene.cluster.Client.AppsV1().Deployments(scene.teams.Namespace).Create(harness.Context(t), &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: "web", Labels: harness.Queue("q")},
-		Spec:       appsv1.DeploymentSpec{Replicas: &three, Selector: appLabels(), Template: servingTemplate("100m")},
+		Spec:       appsv1.DeploymentSpec{Replicas: &three, Selector: appLabels(), Template: harness.ServingTemplate("100m")},
 	}, metav1.CreateOptions{})
-	must(t, err)
+	harness.Must(t, err)
 	scene.counts("with room for two", 2, 1)
 	scene.teams.Change("q", scene.teams.Cpus("f=300m"))
 	scene.counts("with room for three", 3, 0)
@@ -197,7 +186,7 @@ func TestAStatefulSetIsScaledAndUpdatedInItsQueue(t *testing.T) {
 	scene.counts("scaled up", 3, 0)
 	scene.oneWorkload(set.UID, "counts the new pods", countIs(3), harness.HasCondition("Admitted", "True", "Admitted"))
 
-	must(t, scene.patch(statefulSets, "db", `{"spec":{"template":{"metadata":{"annotations":{"version":"2"}}}}}`))
+	harness.Must(t, scene.patch(statefulSets, "db", `{"spec":{"template":{"metadata":{"annotations":{"version":"2"}}}}}`))
 	scene.counts("updated", 3, 0, func(pod *corev1.Pod) bool { return pod.Annotations["version"] == "2" })
 
 	if err := scene.patch(statefulSets, "db", `{"spec":{"replicas":4}}`); err == nil || !strings.Contains(err.Error(), "replicas") {
@@ -223,7 +212,7 @@ func TestAnUpdateOfAStatefulSetThatWaits(t *testing.T) {
 	scene := startServingScene(t, hollowNodes, "0")
 	set := scene.createStatefulSet(scene.statefulSet("db", 2, "1"))
 	scene.counts("made", 0, 1)
-	must(t, scene.patch(statefulSets, "db", `{"spec":{"template":{"metadata":{"annotations":{"version":"2"}}}}}`))
+	harness.Must(t, scene.patch(statefulSets, "db", `{"spec":{"template":{"metadata":{"annotations":{"version":"2"}}}}}`))
 	scene.counts("updated", 0, 1, func(pod *corev1.Pod) bool { return pod.Annotations["version"] == "2" })
 	scene.teams.Change("q", scene.teams.Cpus("f=2"))
 	scene.counts("with room", 2, 0, func(pod *corev1.Pod) bool { return pod.Annotations["version"] == "2" })
@@ -249,7 +238,7 @@ func TestAStatefulSetThatDoesNotServeChangesItsQueue(t *testing.T) {
 	set.Spec.Template.Spec.NodeSelector = map[string]string{"no.such/node": "true"}
 	created := scene.createStatefulSet(set)
 	scene.oneWorkload(created.UID, "is admitted", queueIs("q"), harness.HasCondition("Admitted", "True", "Admitted"))
-	must(t, scene.patch(statefulSets, "db", `{"metadata":{"labels":{"kueue.x-k8s.io/queue-name":"q2"}}}`))
+	harness.Must(t, scene.patch(statefulSets, "db", `{"metadata":{"labels":{"kueue.x-k8s.io/queue-name":"q2"}}}`))
 	scene.oneWorkload(created.UID, "has moved", queueIs("q2"), harness.HasCondition("Admitted", "True", "Admitted"))
 	scene.teams.QueueUses("q", "0")
 	scene.teams.QueueUses("q2", "1")
@@ -262,7 +251,7 @@ func (s servingScene) watchRunning(most int) (check func()) {
 		for {
 			running := 0
 			for _, pod := range s.pods() {
-				if !gatedPod(&pod) && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed && pod.DeletionTimestamp == nil {
+				if !harness.IsGated(&pod) && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed && pod.DeletionTimestamp == nil {
 					running++
 				}
 			}
@@ -303,10 +292,12 @@ func TestSetsOfAHostileTenantStayWithinTheirQuota(t *testing.T) {
 	waits.Spec.Selector.MatchLabels["app"], waits.Spec.Template.Labels["app"] = "other", "other"
 	scene.createStatefulSet(waits)
 	scene.counts("beside one that waits", 2, 2)
-	must(t, scene.patch(statefulSets, "waits", `{"spec":{"updateStrategy":{"rollingUpdate":{"partition":1}},"template":{"metadata":{"annotations":{"version":"2"}}}}}`))
+	harness.Must(t, scene.patch(statefulSets, "waits", `{"spec":{"updateStrategy":{"rollingUpdate":{"partition":1}},"template":{"metadata":{"annotations":{"version":"2"}}}}}`))
 	// Pods that say they are of the group that runs, or of the set.
 	for name, edit := range map[string]func(*corev1.Pod){
-		"member": func(pod *corev1.Pod) { inGroup(pod, group, 2).Annotations["kueue.x-k8s.io/role-hash"] = "main" },
+		"member": func(pod *corev1.Pod) {
+			harness.InPodGroup(pod, group, 2).Annotations["kueue.x-k8s.io/role-hash"] = "main"
+		},
 		"child":  func(pod *corev1.Pod) { pod.Labels["kueue.x-k8s.io/managed"] = "true" },
 		"orphan": func(pod *corev1.Pod) { delete(pod.Labels, harness.QueueLabel) },
 	} {
@@ -334,7 +325,7 @@ func TestSetsOfAHostileTenantStayWithinTheirQuota(t *testing.T) {
 	time.Sleep(3 * time.Second)
 	check()
 	for _, pod := range scene.pods() {
-		if !gatedPod(&pod) && !strings.HasPrefix(pod.Name, "runs-") {
+		if !harness.IsGated(&pod) && !strings.HasPrefix(pod.Name, "runs-") {
 			t.Errorf("%s was started", pod.Name)
 		}
 	}

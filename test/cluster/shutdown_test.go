@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -11,7 +10,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"sync"
 	"testing"
 	"time"
@@ -22,17 +20,17 @@ import (
 func TestARequestUnderWayAtSIGTERMIsAnswered(t *testing.T) {
 	muster := harness.StartMuster(t)
 	trusted := x509.NewCertPool()
-	trusted.AppendCertsFromPEM(bundleOf(t, muster))
+	trusted.AppendCertsFromPEM(harness.BundleOf(t, muster))
 	body := harness.Review(t, "slow")
 	connection, err := tls.Dial("tcp", muster.Address, &tls.Config{RootCAs: trusted})
-	must(t, err)
+	harness.Must(t, err)
 	defer connection.Close()
-	must(t, connection.SetDeadline(time.Now().Add(20*time.Second)))
+	harness.Must(t, connection.SetDeadline(time.Now().Add(20*time.Second)))
 
 	half := len(body) / 2
 	_, err = fmt.Fprintf(connection, "POST /mutate HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
 		muster.Address, len(body), body[:half])
-	must(t, err)
+	harness.Must(t, err)
 	muster.Terminate(t)
 	harness.Eventually(t, 5*time.Second, "/readyz turns away after SIGTERM", func() error {
 		if muster.Ready() == nil {
@@ -41,10 +39,10 @@ func TestARequestUnderWayAtSIGTERMIsAnswered(t *testing.T) {
 		return nil
 	})
 	_, err = connection.Write(body[half:])
-	must(t, err)
+	harness.Must(t, err)
 	response, err := http.ReadResponse(bufio.NewReader(connection), nil)
-	must(t, err)
-	must(t, harness.CheckReviewResponse(response, "slow"))
+	harness.Must(t, err)
+	harness.Must(t, harness.CheckReviewResponse(response, "slow"))
 	muster.WaitEnded(t)
 }
 
@@ -55,7 +53,7 @@ func TestSIGTERMUnderLoadLosesNoRequest(t *testing.T) {
 	// The delay is what a rolling update needs: time for the service's endpoints
 	// to follow /readyz while muster still serves.
 	muster := harness.StartMuster(t, "--shutdown-delay", "500ms")
-	client := harness.ReviewClient(bundleOf(t, muster))
+	client := harness.ReviewClient(harness.BundleOf(t, muster))
 	ctx, cancel := context.WithCancel(harness.Context(t))
 	defer cancel()
 
@@ -71,7 +69,7 @@ func TestSIGTERMUnderLoadLosesNoRequest(t *testing.T) {
 		}
 	})
 	outcome := harness.Load(ctx, 8, -1, func(number int) error {
-		lost, err := postReview(ctx, client, muster, harness.Review(t, fmt.Sprint(number)), fmt.Sprint(number))
+		lost, err := harness.PostReview(ctx, client, muster, harness.Review(t, fmt.Sprint(number)), fmt.Sprint(number))
 		if number == 200 {
 			close(order.loaded)
 		}
@@ -101,19 +99,19 @@ func TestIdleConnectionsOutliveTheShutdownDelayBySeconds(t *testing.T) {
 	const delay, grace = 200 * time.Millisecond, 2 * time.Second
 	muster := harness.StartMuster(t, "--shutdown-delay", delay.String())
 	trusted := x509.NewCertPool()
-	trusted.AppendCertsFromPEM(bundleOf(t, muster))
+	trusted.AppendCertsFromPEM(harness.BundleOf(t, muster))
 	connection, err := tls.Dial("tcp", muster.Address, &tls.Config{RootCAs: trusted})
-	must(t, err)
+	harness.Must(t, err)
 	defer connection.Close()
-	must(t, connection.SetDeadline(time.Now().Add(20*time.Second)))
+	harness.Must(t, connection.SetDeadline(time.Now().Add(20*time.Second)))
 	body := harness.Review(t, "before")
 	_, err = fmt.Fprintf(connection, "POST /mutate HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
 		muster.Address, len(body), body)
-	must(t, err)
+	harness.Must(t, err)
 	reader := bufio.NewReader(connection)
 	response, err := http.ReadResponse(reader, nil)
-	must(t, err)
-	must(t, harness.CheckReviewResponse(response, "before"))
+	harness.Must(t, err)
+	harness.Must(t, harness.CheckReviewResponse(response, "before"))
 
 	stopped := time.Now()
 	muster.Terminate(t)
@@ -124,24 +122,6 @@ func TestIdleConnectionsOutliveTheShutdownDelayBySeconds(t *testing.T) {
 		t.Errorf("an idle connection was closed %s after SIGTERM", open)
 	}
 	muster.WaitEnded(t)
-}
-
-// postReview sends one review. lost says that an error came after the request
-// had been written: it was in muster's hands.
-func postReview(ctx context.Context, client *http.Client, muster *harness.Muster, body []byte, uid string) (lost bool, err error) {
-	trace := &httptrace.ClientTrace{WroteRequest: func(info httptrace.WroteRequestInfo) { lost = info.Err == nil }}
-	// Not cancelled with the load: what was sent is to be answered.
-	ctx = httptrace.WithClientTrace(context.WithoutCancel(ctx), trace)
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+muster.Address+"/mutate", bytes.NewReader(body))
-	if err != nil {
-		return true, err
-	}
-	request.Header.Set("Content-Type", "application/json")
-	response, err := client.Do(request)
-	if err != nil {
-		return lost, err
-	}
-	return true, harness.CheckReviewResponse(response, uid)
 }
 
 // shutdownOrder is what was seen of a muster that is going away.

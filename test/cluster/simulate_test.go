@@ -25,7 +25,7 @@ func simulatedQueues(t *testing.T, cluster *harness.Cluster) harness.Queues {
 		"resourceGroups":[{"coveredResources":["cpu"],"flavors":[{"name":%q,"resources":[{"name":"cpu","nominalQuota":"20m"}]},
 		{"name":%q,"resources":[{"name":"cpu","nominalQuota":"20m"}]}]}]}}`, queues.Hollow, queues.Real))
 	cluster.CreatePriorityClass(t, queues.Namespace+"-first", 10)
-	short, long := queuedJob("short", 2), queuedJob("long", 1)
+	short, long := harness.QueuedJob("short", 2), harness.QueuedJob("long", 1)
 	short.Labels[harness.MaxExecTimeLabel] = "600"
 	cluster.CreateJob(t, queues.Namespace, short)
 	cluster.WaitForWorkload(t, queues.Namespace, "short", "is admitted", harness.HasCondition("Admitted", "True", ""))
@@ -41,7 +41,7 @@ func jobFile(t *testing.T, name string, pods int, labels ...string) string {
 	for _, label := range labels {
 		more += ", " + label
 	}
-	return writeFile(t, "job.yaml", fmt.Sprintf(`apiVersion: batch/v1
+	return harness.WriteFile(t, "job.yaml", fmt.Sprintf(`apiVersion: batch/v1
 kind: Job
 metadata: {name: %s, labels: {kueue.x-k8s.io/queue-name: %s%s}}
 spec:
@@ -78,11 +78,11 @@ type simulated struct {
 func askSimulation(t *testing.T, kubeconfig, namespace, job string, arguments ...string) (answer simulated) {
 	t.Helper()
 	arguments = append([]string{"simulate", "--job", job, "--from-cluster", "-n", namespace, "-o", "json"}, arguments...)
-	out, code, complaint := runMuster(kubeconfig, arguments...)
+	out, code, complaint := harness.RunMuster(kubeconfig, arguments...)
 	if code != 0 || complaint != "" {
 		t.Fatalf("%v: exit code %d, %s%s", arguments, code, out, complaint)
 	}
-	must(t, json.Unmarshal([]byte(out), &answer))
+	harness.Must(t, json.Unmarshal([]byte(out), &answer))
 	return answer
 }
 
@@ -114,12 +114,12 @@ const (
 
 func TestSimulateAsksTheClusterAboutOneJob(t *testing.T) {
 	cluster := harness.Connect(t)
-	startQueueMuster(t)
+	harness.StartQueueMuster(t)
 	queues := simulatedQueues(t, cluster)
 	mine := queues.Namespace
 	// All questions come from a user who can list and do nothing else.
 	mayList(t, cluster, mine, "reader", "", queueKinds+","+heldKinds)
-	reader := asServiceAccount(t, cluster, mine, "reader")
+	reader := harness.AsServiceAccount(t, cluster, mine, "reader")
 	state := func() string {
 		return cluster.Kubectl(t, "", "get", "jobs,workloads,localqueues,pods", "-n", mine, "-o",
 			`jsonpath={range .items[*]}{.kind}/{.metadata.name} {.metadata.resourceVersion}{"\n"}{end}`)
@@ -131,7 +131,7 @@ func TestSimulateAsksTheClusterAboutOneJob(t *testing.T) {
 		if job := answer.Job; job.Name != mine+"/small" || !job.Admitted || job.WaitSeconds != 0 || job.Flavors != queues.Real || len(job.Evicts) != 0 {
 			t.Errorf("%+v", answer)
 		}
-		out, code, complaint := runMuster(reader, "simulate", "--job", jobFile(t, "small", 1), "--from-cluster", "-n", mine)
+		out, code, complaint := harness.RunMuster(reader, "simulate", "--job", jobFile(t, "small", 1), "--from-cluster", "-n", mine)
 		if code != 0 || complaint != "" || !strings.HasPrefix(out, mine+"/small would be admitted now, on "+queues.Real+"; it evicts no Workload\nAn estimate: ") {
 			t.Errorf("exit code %d, %s%s", code, out, complaint)
 		}
@@ -165,15 +165,15 @@ func TestSimulateAsksTheClusterAboutOneJob(t *testing.T) {
 	t.Run("who may list nodes and pods learns whether its pods get a node", func(t *testing.T) {
 		cluster.HollowNodes(t)
 		mayList(t, cluster, mine, "planner", "", queueKinds+","+heldKinds+",nodes,pods")
-		planner := asServiceAccount(t, cluster, mine, "planner")
+		planner := harness.AsServiceAccount(t, cluster, mine, "planner")
 		file := jobFile(t, "middle", 2)
 		answer := askSimulation(t, planner, mine, file)
 		if job := answer.Job; job.Flavors != queues.Hollow || job.PodsScheduledSeconds == nil || *job.PodsScheduledSeconds != job.WaitSeconds {
 			t.Errorf("%+v", answer)
 		}
 		text, err := os.ReadFile(file)
-		must(t, err)
-		nowhere := writeFile(t, "nowhere.yaml", strings.Replace(string(text), "restartPolicy: Never",
+		harness.Must(t, err)
+		nowhere := harness.WriteFile(t, "nowhere.yaml", strings.Replace(string(text), "restartPolicy: Never",
 			"restartPolicy: Never, nodeSelector: {example.com/nowhere: \"true\"}", 1))
 		answer = askSimulation(t, planner, mine, nowhere)
 		if job := answer.Job; !job.Admitted || job.PodsScheduledSeconds != nil || len(job.PodsWithoutNode) != 1 || job.PodsWithoutNode[0].Pods != 2 ||
@@ -189,7 +189,7 @@ func TestSimulateAsksTheClusterAboutOneJob(t *testing.T) {
 	})
 	t.Run("who may not list queues gets a sentence", func(t *testing.T) {
 		mayList(t, cluster, mine, "stranger", mine, heldKinds)
-		out, code, complaint := runMuster(asServiceAccount(t, cluster, mine, "stranger"), "simulate", "--job", jobFile(t, "small", 1), "--from-cluster", "-n", mine)
+		out, code, complaint := harness.RunMuster(harness.AsServiceAccount(t, cluster, mine, "stranger"), "simulate", "--job", jobFile(t, "small", 1), "--from-cluster", "-n", mine)
 		if code != 2 || out != "" || !strings.Contains(complaint, "muster simulate: clusterqueues cannot be listed: ") {
 			t.Errorf("exit code %d, %s%s", code, out, complaint)
 		}
@@ -197,7 +197,7 @@ func TestSimulateAsksTheClusterAboutOneJob(t *testing.T) {
 	t.Run("quota that others hold is not free for who may not list them", func(t *testing.T) {
 		other := cluster.Queues(t).Namespace
 		cluster.Create(t, harness.LocalQueues, other, harness.LocalQueueOf("shared", queues.ClusterQueue))
-		secret := queuedJob("secret", 1)
+		secret := harness.QueuedJob("secret", 1)
 		secret.Labels[harness.QueueLabel] = "shared"
 		cluster.CreateJob(t, other, secret)
 		workload := cluster.WaitForWorkload(t, other, "secret", "is admitted", harness.HasCondition("Admitted", "True", ""))
@@ -210,7 +210,7 @@ func TestSimulateAsksTheClusterAboutOneJob(t *testing.T) {
 		})
 		mayList(t, cluster, mine, "dev", "", "clusterqueues.kueue.x-k8s.io,resourceflavors.kueue.x-k8s.io")
 		mayList(t, cluster, mine, "dev", mine, heldKinds)
-		answer := askSimulation(t, asServiceAccount(t, cluster, mine, "dev"), mine, jobFile(t, "small", 1))
+		answer := askSimulation(t, harness.AsServiceAccount(t, cluster, mine, "dev"), mine, jobFile(t, "small", 1))
 		notes := strings.Join(answer.Notes, "\n")
 		if job := answer.Job; job.WaitSeconds < 240 || job.WaitSeconds > 300 || job.Flavors != queues.Hollow {
 			t.Errorf("%+v", answer)
@@ -229,16 +229,16 @@ func TestSimulateAsksTheClusterAboutOneJob(t *testing.T) {
 		}
 	})
 	t.Run("one that is in the cluster already is not counted twice", func(t *testing.T) {
-		cluster.CreateJob(t, mine, queuedJob("waits", 2))
+		cluster.CreateJob(t, mine, harness.QueuedJob("waits", 2))
 		cluster.WaitForWorkload(t, mine, "waits", "waits", harness.HasCondition("QuotaReserved", "False", "WaitingForQuota"))
-		stored := writeFile(t, "stored.yaml", cluster.Kubectl(t, "", "get", "job", "waits", "-n", mine, "-o", "yaml"))
+		stored := harness.WriteFile(t, "stored.yaml", cluster.Kubectl(t, "", "get", "job", "waits", "-n", mine, "-o", "yaml"))
 		for _, file := range []string{stored, jobFile(t, "waits", 2)} {
 			answer := askSimulation(t, reader, mine, file)
 			if job := answer.Job; job.Name != mine+"/waits" || !job.Admitted || job.WaitSeconds < 240 || job.WaitSeconds > 300 || job.Flavors != queues.Hollow {
 				t.Errorf("%+v", answer)
 			}
 		}
-		out, code, complaint := runMuster(reader, "simulate", "--job", jobFile(t, "long", 1), "--from-cluster", "-n", mine)
+		out, code, complaint := harness.RunMuster(reader, "simulate", "--job", jobFile(t, "long", 1), "--from-cluster", "-n", mine)
 		if code != 0 || complaint != "" || !strings.HasPrefix(out, mine+"/long is admitted already, on "+queues.Real+"; ") || !strings.Contains(out, "The job is there already") {
 			t.Errorf("exit code %d, %s%s", code, out, complaint)
 		}
@@ -259,10 +259,10 @@ func TestSimulateAsksTheClusterAboutOneJob(t *testing.T) {
 
 func TestSimulatePageShowsItsPlots(t *testing.T) {
 	cluster := harness.Connect(t)
-	startQueueMuster(t)
+	harness.StartQueueMuster(t)
 	queues := simulatedQueues(t, cluster)
 	evil := `"<script>document.title='evil'</script><img src=x onerror=document.title='evil'>"`
-	dump := writeFile(t, "workloads.yaml", strings.ReplaceAll(
+	dump := harness.WriteFile(t, "workloads.yaml", strings.ReplaceAll(
 		cluster.Kubectl(t, "", "get", "workloads,localqueues", "-n", queues.Namespace, "-o", "yaml")+"---\n"+
 			cluster.Kubectl(t, "", "get", "clusterqueue", queues.ClusterQueue, "-o", "yaml")+"---\n"+
 			cluster.Kubectl(t, "", "get", "resourceflavors", queues.Hollow, queues.Real, "-o", "yaml"),
@@ -271,11 +271,11 @@ func TestSimulatePageShowsItsPlots(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), evil) {
 		t.Fatalf("no owner is named short in\n%s", text)
 	}
-	larger := writeFile(t, "larger.yaml", strings.ReplaceAll(string(text), "nominalQuota: 20m", "nominalQuota: 50m"))
+	larger := harness.WriteFile(t, "larger.yaml", strings.ReplaceAll(string(text), "nominalQuota: 20m", "nominalQuota: 50m"))
 	page := filepath.Join(t.TempDir(), "page.html")
 	open := func(browser *harness.Browser, arguments ...string) {
 		t.Helper()
-		out, code, complaint := runMuster(cluster.Kubeconfig, append(arguments, "--html", page)...)
+		out, code, complaint := harness.RunMuster(cluster.Kubeconfig, append(arguments, "--html", page)...)
 		if code != 0 || complaint != "" {
 			t.Fatalf("exit code %d, %s%s", code, out, complaint)
 		}
@@ -292,7 +292,7 @@ func TestSimulatePageShowsItsPlots(t *testing.T) {
 	browser := harness.OpenBrowser(t)
 	open(browser, "simulate", "--from-cluster", "--job", jobFile(t, "middle", 2), "-n", queues.Namespace)
 	browser.WaitText(t, "muster simulate", "3 jobs: 3 finished", "Usage by queue", "nominal quota 20m", "Jobs that wait", queues.Namespace+"/middle")
-	screenshot(t, browser, "simulate")
+	harness.Screenshot(t, browser, "simulate")
 	// Usage of two flavors by one queue, those who wait, and of each of the three jobs a bar; of one also its wait.
 	if polygons, bars := seen(browser, "polygon"), seen(browser, "rect"); polygons != 3 || bars != 4 {
 		t.Errorf("%d polygons and %d bars", polygons, bars)
@@ -311,7 +311,7 @@ func TestSimulatePageShowsItsPlots(t *testing.T) {
 	// Two configurations: each of the sides has its plots, and the figures of both stand above.
 	open(browser, "simulate", "-f", dump, "--compare", larger)
 	browser.WaitText(t, "wait, p99", "nominal quota 20m", "nominal quota 50m", "/<script>")
-	screenshot(t, browser, "simulate-compare")
+	harness.Screenshot(t, browser, "simulate-compare")
 	for _, side := range []string{"first", "last"} {
 		shapes := ".sides > section:" + side + "-of-type svg "
 		if polygons, bars := found(browser, shapes+"polygon"), found(browser, shapes+"rect"); polygons < 2 || bars != 2 {

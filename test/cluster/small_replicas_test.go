@@ -14,32 +14,15 @@ import (
 	"muster.batch/test/cluster/harness"
 )
 
-// ready counts muster's pods that are ready, and fails the test for one whose container has ended.
-func ready(t *testing.T, cluster *harness.Cluster) int {
-	t.Helper()
-	count := 0
-	for _, pod := range musterPods(t, cluster) {
-		for _, container := range pod.Status.ContainerStatuses {
-			if container.RestartCount > 0 {
-				t.Fatalf("%s has restarted: %+v", pod.Name, container.LastTerminationState)
-			}
-			if container.Ready && pod.DeletionTimestamp == nil {
-				count++
-			}
-		}
-	}
-	return count
-}
-
 // Two replicas of 0.5 CPU and 128 MiB take a thousand queued Jobs. Then their node is drained while more are created: one
 // replica goes, the other stays, because it is the last, and no create is refused.
 func TestTwoSmallReplicasSurviveADrain(t *testing.T) {
 	cluster := harness.OwnLab(t)
 	node := cluster.RealNode(t)
-	if said, err := cluster.Shell(t, helmWith("install", "--set resources.limits.cpu=500m --set resources.limits.memory=128Mi")+boxes(t, "install.md")["With Helm"]); err != nil {
-		t.Fatalf("%v\n%s\n%s", err, said, state(cluster))
+	if said, err := cluster.Shell(t, harness.HelmWith("install", "--set resources.limits.cpu=500m --set resources.limits.memory=128Mi")+harness.PageCommands(t, "install.md")["With Helm"]); err != nil {
+		t.Fatalf("%v\n%s\n%s", err, said, harness.ClusterState(cluster))
 	}
-	follow(t, cluster, "install.md", "First queue and first Job")
+	harness.FollowPage(t, cluster, "install.md", "First queue and first Job")
 	const jobs = 1000
 	outcome := harness.Load(harness.Context(t), harness.Fewer(8), jobs, func(number int) error {
 		job := harness.Job(fmt.Sprintf("many-%d", number), harness.Queue("main"))
@@ -50,13 +33,13 @@ func TestTwoSmallReplicasSurviveADrain(t *testing.T) {
 		t.Fatalf("creates: %s", outcome)
 	}
 	harness.Eventually(t, 2*time.Minute, "every Job has a Workload", func() error {
-		list, err := inVersion(cluster, newVersion, "workloads", "default").List(harness.Context(t), metav1.ListOptions{})
+		list, err := harness.InVersion(cluster, harness.NewVersion, "workloads", "default").List(harness.Context(t), metav1.ListOptions{})
 		if err == nil && len(list.Items) < jobs {
 			err = fmt.Errorf("%d Workloads", len(list.Items))
 		}
 		return err
 	})
-	if count := ready(t, cluster); count != 2 {
+	if count := harness.ReadyMusterPods(t, cluster); count != 2 {
 		t.Fatalf("%d replicas are ready", count)
 	}
 
@@ -64,17 +47,17 @@ func TestTwoSmallReplicasSurviveADrain(t *testing.T) {
 	defer cancel()
 	var load sync.WaitGroup
 	perSecond := harness.Fewer(20)
-	load.Go(func() { outcome = harness.OpenLoad(ctx, perSecond, -1, createQueued(ctx, cluster, "default")) })
+	load.Go(func() { outcome = harness.OpenLoad(ctx, perSecond, -1, harness.CreateQueued(ctx, cluster, "default")) })
 	said, err := cluster.TryKubectl("", "drain", node, "--pod-selector=app.kubernetes.io/name=muster", "--timeout=15s", "--ignore-daemonsets")
 	if err == nil || !strings.Contains(said+err.Error(), "disruption budget") {
 		t.Errorf("the drain ends with %v\n%s", err, said)
 	}
-	if count := ready(t, cluster); count != 1 {
+	if count := harness.ReadyMusterPods(t, cluster); count != 1 {
 		t.Errorf("%d replicas are ready on a node that is drained", count)
 	}
 	cluster.Kubectl(t, "", "uncordon", node)
 	harness.Eventually(t, time.Minute, "two replicas are ready again", func() error {
-		if count := ready(t, cluster); count != 2 {
+		if count := harness.ReadyMusterPods(t, cluster); count != 2 {
 			return fmt.Errorf("%d are", count)
 		}
 		return nil
@@ -84,7 +67,7 @@ func TestTwoSmallReplicasSurviveADrain(t *testing.T) {
 	if outcome.Failed > 0 || outcome.Total() < 5*perSecond {
 		t.Errorf("creates during the drain: %s", outcome)
 	}
-	for _, pod := range musterPods(t, cluster) {
+	for _, pod := range harness.MusterPods(t, cluster) {
 		if limit := pod.Spec.Containers[0].Resources.Limits[corev1.ResourceMemory]; limit.String() != "128Mi" {
 			t.Errorf("%s may use %s", pod.Name, limit.String())
 		}

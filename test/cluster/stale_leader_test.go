@@ -16,8 +16,8 @@ func TestALeaderWhoseWatchesAreSilentDecidesNothing(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.HollowNodes(t)
 	cluster.EnsureMusterNamespace(t)
-	webhooks := startQueueMuster(t, "--config", quickLease(t, neverFree(t, cluster)))
-	flags := []string{"--config", quickLease(t, usualLease), "--webhook-url", webhooks.URL,
+	webhooks := harness.StartQueueMuster(t, "--config", harness.QuickLease(t, harness.NeverFreeLease(t, cluster)))
+	flags := []string{"--config", harness.QuickLease(t, harness.UsualLease), "--webhook-url", webhooks.URL,
 		"--no-keep-webhook-configurations", "--no-metrics-authorization"}
 	first := harness.LaunchMuster(t, append(flags, "--kubeconfig", cluster.Kubeconfig)...)
 	awaitLeader(t, first)
@@ -42,7 +42,7 @@ func TestALeaderWhoseWatchesAreSilentDecidesNothing(t *testing.T) {
 	onlyEarly := func() {
 		t.Helper()
 		admitted, err := teams.AdmittedOf("early", "late")
-		must(t, err)
+		harness.Must(t, err)
 		if !slices.Equal(admitted, []string{"early"}) {
 			t.Fatalf("admitted: %v", admitted)
 		}

@@ -28,10 +28,10 @@ type startsListed struct {
 
 func TestJobsThatWaitHaveAnEstimatedStart(t *testing.T) {
 	cluster := harness.Connect(t)
-	harness.ApplyRights(t, cluster, writeFile(t, "config.yaml", namesOfTheManifests))
-	address := hostAddress(t)
-	muster := startQueueMuster(t, "--metrics-bind-address", address)
-	serveThroughService(t, cluster, address)
+	harness.ApplyRights(t, cluster, harness.WriteFile(t, "config.yaml", harness.NamesOfTheManifests))
+	address := harness.HostAddress(t)
+	muster := harness.StartQueueMuster(t, "--metrics-bind-address", address)
+	harness.ServeThroughService(t, cluster, address)
 	silent := harness.LaunchMuster(t, "--jobset-controller", "native", "--no-start-estimates", "--webhook-url", muster.URL)
 
 	queues := cluster.Queues(t)
@@ -39,19 +39,19 @@ func TestJobsThatWaitHaveAnEstimatedStart(t *testing.T) {
 	cluster.Patch(t, harness.ClusterQueues, "", queues.ClusterQueue, fmt.Sprintf(`{"spec":{"stopPolicy":"None","resourceGroups":[
 		{"coveredResources":["cpu"],"flavors":[{"name":%q,"resources":[{"name":"cpu","nominalQuota":"20m"}]}]}]}}`, queues.Hollow))
 	cluster.Create(t, harness.LocalQueues, other, harness.LocalQueueOf("shared", queues.ClusterQueue))
-	holder := queuedJob("holder", 2)
+	holder := harness.QueuedJob("holder", 2)
 	holder.Labels[harness.QueueLabel], holder.Labels[harness.MaxExecTimeLabel] = "shared", "6000"
 	cluster.CreateJob(t, other, holder)
 	cluster.WaitForWorkload(t, other, "holder", "is admitted", harness.HasCondition("Admitted", "True", ""))
 	admitted := time.Now()
-	cluster.CreateJob(t, mine, queuedJob("train", 1))
+	cluster.CreateJob(t, mine, harness.QueuedJob("train", 1))
 	cluster.WaitForWorkload(t, mine, "train", "waits", harness.HasCondition("QuotaReserved", "False", "WaitingForQuota"))
-	explainUsers(t, cluster, mine)
-	dev, stranger := asServiceAccount(t, cluster, mine, "dev"), asServiceAccount(t, cluster, mine, "stranger")
+	harness.ExplainUsers(t, cluster, mine)
+	dev, stranger := harness.AsServiceAccount(t, cluster, mine, "dev"), harness.AsServiceAccount(t, cluster, mine, "stranger")
 
 	list := func(muster *harness.Muster) (list startsListed, text string) {
-		status, text := askMetricsPort(t, muster, "/lists/v1/workloads?namespace="+mine, explainToken(t, cluster, mine, "dev"))
-		must(t, json.Unmarshal([]byte(text), &list))
+		status, text := harness.AskMetricsPort(t, muster, "/lists/v1/workloads?namespace="+mine, harness.ExplainToken(t, cluster, mine, "dev"))
+		harness.Must(t, json.Unmarshal([]byte(text), &list))
 		if status != 200 || len(list.Items) != 1 {
 			t.Fatalf("%d: %s", status, text)
 		}
@@ -73,7 +73,7 @@ func TestJobsThatWaitHaveAnEstimatedStart(t *testing.T) {
 		}
 	})
 	t.Run("explain and the wide table say it", func(t *testing.T) {
-		out, code, complaint := runMuster(dev, "explain", "job/train", "-n", mine)
+		out, code, complaint := harness.RunMuster(dev, "explain", "job/train", "-n", mine)
 		if code != 0 || !strings.Contains(out, "Estimated start") || !strings.Contains(out, "from maximum execution times; an estimate, no promise") {
 			t.Errorf("exit code %d, %s%s", code, out, complaint)
 		}
@@ -82,7 +82,7 @@ func TestJobsThatWaitHaveAnEstimatedStart(t *testing.T) {
 				t.Errorf("names %s of another namespace: %s", secret, out)
 			}
 		}
-		out, code, complaint = runMuster(dev, "get", "jobs", "-n", mine, "-o", "wide")
+		out, code, complaint = harness.RunMuster(dev, "get", "jobs", "-n", mine, "-o", "wide")
 		lines := strings.Split(out, "\n")
 		if code != 0 || len(lines) < 2 || !strings.Contains(lines[0], " ETA ") || !strings.Contains(lines[1], "m-") {
 			t.Errorf("exit code %d, %s%s", code, out, complaint)
@@ -90,11 +90,11 @@ func TestJobsThatWaitHaveAnEstimatedStart(t *testing.T) {
 	})
 	t.Run("who may not read the job gets no estimate", func(t *testing.T) {
 		for _, arguments := range [][]string{{"explain", "job/train", "-n", mine}, {"get", "jobs", "-n", mine, "-o", "wide"}} {
-			if out, code, _ := runMuster(stranger, arguments...); code == 0 || strings.Contains(out, "Estimated") || strings.Contains(out, "ETA") {
+			if out, code, _ := harness.RunMuster(stranger, arguments...); code == 0 || strings.Contains(out, "Estimated") || strings.Contains(out, "ETA") {
 				t.Errorf("%v: exit code %d, %s", arguments, code, out)
 			}
 		}
-		if out, code, _ := runMuster(dev, "get", "jobs", "-n", other, "-o", "wide"); code == 0 || strings.Contains(out, "holder") {
+		if out, code, _ := harness.RunMuster(dev, "get", "jobs", "-n", other, "-o", "wide"); code == 0 || strings.Contains(out, "holder") {
 			t.Errorf("of the other namespace: exit code %d, %s", code, out)
 		}
 	})
@@ -107,7 +107,7 @@ func TestJobsThatWaitHaveAnEstimatedStart(t *testing.T) {
 		cluster.Kubectl(t, "", "delete", "job", "holder", "-n", other)
 		cluster.WaitForWorkload(t, mine, "train", "is admitted", harness.HasCondition("Admitted", "True", ""))
 		harness.Eventually(t, 20*time.Second, "no estimate beside a job that runs", func() error {
-			out, code, complaint := runMuster(dev, "explain", "job/train", "-n", mine)
+			out, code, complaint := harness.RunMuster(dev, "explain", "job/train", "-n", mine)
 			if code != 0 || strings.Contains(out, "Estimated start") {
 				return fmt.Errorf("exit code %d, %s%s", code, out, complaint)
 			}

@@ -11,8 +11,6 @@ import (
 	"muster.batch/test/cluster/harness"
 )
 
-func suspended(job *batchv1.Job) bool { return job.Spec.Suspend != nil && *job.Spec.Suspend }
-
 func TestQueuedJobIsCreatedSuspended(t *testing.T) {
 	cluster := harness.Connect(t)
 	harness.StartMuster(t)
@@ -22,25 +20,25 @@ func TestQueuedJobIsCreatedSuspended(t *testing.T) {
 
 	for _, how := range []metav1.CreateOptions{harness.DryRun, harness.ForReal} {
 		made, err := jobs.Create(ctx, harness.Job("queued", harness.Queue("some")), how)
-		must(t, err)
-		if !suspended(made) {
+		harness.Must(t, err)
+		if !harness.Suspended(made) {
 			t.Errorf("created %v: not suspended", how.DryRun)
 		}
 	}
 	stored, err := jobs.Get(ctx, "queued", metav1.GetOptions{})
-	must(t, err)
-	if !suspended(stored) {
+	harness.Must(t, err)
+	if !harness.Suspended(stored) {
 		t.Error("as stored: not suspended")
 	}
 	listed, err := jobs.List(ctx, metav1.ListOptions{})
-	must(t, err)
+	harness.Must(t, err)
 	if len(listed.Items) != 1 {
 		t.Errorf("%d Jobs after one dry run and one create", len(listed.Items))
 	}
 	// Once the Job controller says so, it has seen the Job.
 	cluster.WaitForJob(t, namespace, "queued", time.Minute, batchv1.JobSuspended)
 	pods, err := cluster.Client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
-	must(t, err)
+	harness.Must(t, err)
 	if len(pods.Items) != 0 {
 		t.Errorf("a suspended Job has %d pods", len(pods.Items))
 	}
@@ -53,8 +51,8 @@ func TestJobWithoutQueueIsLeftAlone(t *testing.T) {
 
 	for _, how := range []metav1.CreateOptions{harness.DryRun, harness.ForReal} {
 		made, err := jobs.Create(harness.Context(t), harness.Job("free", nil), how)
-		must(t, err)
-		if suspended(made) {
+		harness.Must(t, err)
+		if harness.Suspended(made) {
 			t.Errorf("created %v: suspended", how.DryRun)
 		}
 	}
@@ -67,14 +65,14 @@ func TestApplyingAQueuedJobAgainIsHarmless(t *testing.T) {
 	manifest := harness.ToJSON(t, harness.Job("applied", harness.Queue("some")))
 
 	cluster.Kubectl(t, manifest, "apply", "-n", namespace, "-f", "-")
-	first := kubectlGet(t, cluster, namespace, "job", "applied")
+	first := harness.KubectlGet(t, cluster, namespace, "job", "applied")
 	said := cluster.Kubectl(t, manifest, "apply", "-n", namespace, "-f", "-")
 	if !strings.Contains(said, "unchanged") {
 		t.Errorf("the second apply said %q", said)
 	}
-	second := kubectlGet(t, cluster, namespace, "job", "applied")
-	if essence(t, first) != essence(t, second) {
-		t.Errorf("the second apply changed\n%s\nto\n%s", essence(t, first), essence(t, second))
+	second := harness.KubectlGet(t, cluster, namespace, "job", "applied")
+	if harness.Essence(t, first) != harness.Essence(t, second) {
+		t.Errorf("the second apply changed\n%s\nto\n%s", harness.Essence(t, first), harness.Essence(t, second))
 	}
 	if first.Object["spec"].(map[string]any)["suspend"] != true {
 		t.Error("not suspended")
@@ -89,11 +87,11 @@ func TestServerSideApplyOfAQueuedJobAgainGivesNoDiff(t *testing.T) {
 	apply := []string{"apply", "--server-side", "-n", namespace, "-f", "-"}
 
 	cluster.Kubectl(t, manifest, apply...)
-	first := kubectlGet(t, cluster, namespace, "job", "applied")
+	first := harness.KubectlGet(t, cluster, namespace, "job", "applied")
 	cluster.Kubectl(t, manifest, apply...)
-	second := kubectlGet(t, cluster, namespace, "job", "applied")
-	if essence(t, first) != essence(t, second) {
-		t.Errorf("the second apply changed\n%s\nto\n%s", essence(t, first), essence(t, second))
+	second := harness.KubectlGet(t, cluster, namespace, "job", "applied")
+	if harness.Essence(t, first) != harness.Essence(t, second) {
+		t.Errorf("the second apply changed\n%s\nto\n%s", harness.Essence(t, first), harness.Essence(t, second))
 	}
 	if second.Object["spec"].(map[string]any)["suspend"] != true {
 		t.Error("not suspended")
@@ -116,7 +114,7 @@ func TestGoingOverToServerSideApplyKeepsAQueuedJobSuspended(t *testing.T) {
 	for range 2 {
 		cluster.Kubectl(t, manifest, "apply", "--server-side", "--force-conflicts", "-n", namespace, "-f", "-")
 	}
-	stored := kubectlGet(t, cluster, namespace, "job", "applied")
+	stored := harness.KubectlGet(t, cluster, namespace, "job", "applied")
 	if stored.Object["spec"].(map[string]any)["suspend"] != true {
 		t.Error("the Job was started")
 	}
@@ -130,7 +128,7 @@ func TestQueuedJobSetIsCreatedSuspended(t *testing.T) {
 	client := cluster.Dynamic.Resource(harness.JobSets).Namespace(cluster.Namespace(t, nil))
 
 	made, err := client.Create(harness.Context(t), jobSet, harness.ForReal)
-	must(t, err)
+	harness.Must(t, err)
 	if made.Object["spec"].(map[string]any)["suspend"] != true {
 		t.Error("not suspended")
 	}

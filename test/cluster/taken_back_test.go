@@ -21,16 +21,16 @@ func TestAWorkloadWhoseControllerWasReplacedGoesBackToItsJob(t *testing.T) {
 	ns := teams.Namespace
 	teams.Flavor("f")
 	teams.Queue("a", teams.Cpus("f=2"))
-	job := queuedJob("train", 1)
+	job := harness.QueuedJob("train", 1)
 	job.Labels[harness.QueueLabel] = "a"
 	cluster.CreateJob(t, ns, job)
 	teams.Admitted("train")
 
 	other, err := cluster.Client.CoreV1().ConfigMaps(ns).Create(harness.Context(t),
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "other"}}, metav1.CreateOptions{})
-	must(t, err)
+	harness.Must(t, err)
 	controller, err := json.Marshal(metav1.NewControllerRef(other, corev1.SchemeGroupVersion.WithKind("ConfigMap")))
-	must(t, err)
+	harness.Must(t, err)
 	workload := cluster.WaitForWorkload(t, ns, "train", "is admitted", harness.HasCondition("Admitted", "True", ""))
 	cluster.Patch(t, harness.Workloads, ns, workload.GetName(), fmt.Sprintf(`{"metadata":{"ownerReferences":[%s]}}`, controller))
 

@@ -13,8 +13,8 @@ import (
 func headings(t *testing.T, page string) (all []string) {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/" + page)
-	must(t, err)
-	commands := boxes(t, page)
+	harness.Must(t, err)
+	commands := harness.PageCommands(t, page)
 	for _, line := range strings.Split(string(text), "\n") {
 		if heading, found := strings.CutPrefix(line, "## "); found && commands[heading] != "" {
 			all = append(all, heading)
@@ -26,7 +26,7 @@ func headings(t *testing.T, page string) (all []string) {
 // followAll runs all commands of a page in one shell, as a reader does, and returns what they print.
 func followAll(t *testing.T, cluster *harness.Cluster, page string) string {
 	t.Helper()
-	script, commands := "", boxes(t, page)
+	script, commands := "", harness.PageCommands(t, page)
 	for _, heading := range headings(t, page) {
 		script += "echo '## " + heading + "'\n" + commands[heading]
 	}
@@ -34,7 +34,7 @@ func followAll(t *testing.T, cluster *harness.Cluster, page string) string {
 	output, err := cluster.Shell(t, script)
 	t.Logf("docs/%s: %.0f s", page, time.Since(began).Seconds())
 	if err != nil {
-		t.Fatalf("docs/%s: %v\n%s\n%s", page, err, output, state(cluster))
+		t.Fatalf("docs/%s: %v\n%s\n%s", page, err, output, harness.ClusterState(cluster))
 	}
 	return output
 }
@@ -53,7 +53,7 @@ func giveGPUs(t *testing.T, cluster *harness.Cluster, count string) {
 func TestTaskPages(t *testing.T) {
 	cluster := harness.OwnLab(t)
 	cluster.RealNode(t)
-	follow(t, cluster, "install.md", "With Helm")
+	harness.FollowPage(t, cluster, "install.md", "With Helm")
 	giveGPUs(t, cluster, "6")
 	for _, page := range []struct {
 		name  string
@@ -80,9 +80,9 @@ func TestTaskPages(t *testing.T) {
 // Every page about a task is one of those that are run.
 func TestTaskPagesAreAllRun(t *testing.T) {
 	source, err := os.ReadFile("task_pages_test.go")
-	must(t, err)
+	harness.Must(t, err)
 	files, err := os.ReadDir("../../docs/tasks")
-	must(t, err)
+	harness.Must(t, err)
 	for _, file := range files {
 		name := strings.TrimSuffix(file.Name(), ".md")
 		if !strings.Contains(string(source), `{"`+name+`", `) {

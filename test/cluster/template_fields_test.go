@@ -15,11 +15,11 @@ func TestMistakesInTemplatesOfJobSetsAreTold(t *testing.T) {
 	cluster := harness.Connect(t)
 	harness.StartMuster(t, "--jobset-controller", "native")
 	config, err := clientcmd.BuildConfigFromFlags("", cluster.Kubeconfig)
-	must(t, err)
-	told := &warnings{}
+	harness.Must(t, err)
+	told := &harness.Warnings{}
 	config.WarningHandler = told
 	client, err := dynamic.NewForConfig(config)
-	must(t, err)
+	harness.Must(t, err)
 	namespace := cluster.Namespace(t, nil)
 	create := func(field string, value any) (string, error) {
 		jobSet := harness.JobSet("typo", "workers")
@@ -29,7 +29,7 @@ func TestMistakesInTemplatesOfJobSetsAreTold(t *testing.T) {
 		}
 		job["containers"].([]any)[0].(map[string]any)[field] = value
 		_, err := client.Resource(harness.JobSets).Namespace(namespace).Create(harness.Context(t), jobSet, harness.DryRun)
-		return told.take(), err
+		return told.Take(), err
 	}
 	const container = "spec.replicatedJobs[0].template.spec.template.spec.containers[0]."
 	if warning, err := create("imagee", "x"); err != nil || !strings.Contains(warning, `unknown field "`+container+`imagee"`) {

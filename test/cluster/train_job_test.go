@@ -18,10 +18,10 @@ func TestTheJobSetOfATrainJobRunsOnItsQuota(t *testing.T) {
 	for file, name := range trainJobs.definitions {
 		cluster.InstallDefinition(t, "kinds/"+file, name)
 	}
-	config := writeFile(t, "config.yaml", namesOfTheManifests+
+	config := harness.WriteFile(t, "config.yaml", harness.NamesOfTheManifests+
 		"integrations: {frameworks: [batch/job, jobset.x-k8s.io/jobset, trainer.kubeflow.org/trainjob]}\n")
 	harness.ApplyRights(t, cluster, config)
-	startQueueMuster(t, "--config", config, "--kubeconfig", asServiceAccount(t, cluster, "muster-system", "muster"))
+	harness.StartQueueMuster(t, "--config", config, "--kubeconfig", harness.AsServiceAccount(t, cluster, "muster-system", "muster"))
 	scene := kindScene{T: t, cluster: cluster, teams: cluster.Teams(t), kind: trainJobs}
 	ns := scene.teams.Namespace
 	scene.teams.Flavor("f")
@@ -47,7 +47,7 @@ func TestTheJobSetOfATrainJobRunsOnItsQuota(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if suspended(job) {
+		if harness.Suspended(job) {
 			return fmt.Errorf("%s is suspended", name)
 		}
 		return nil
@@ -69,6 +69,6 @@ func TestTheJobSetOfATrainJobRunsOnItsQuota(t *testing.T) {
 		return nil
 	})
 	for _, job := range []string{"first-data-0", "first-node-0"} {
-		must(t, runs(job))
+		harness.Must(t, runs(job))
 	}
 }

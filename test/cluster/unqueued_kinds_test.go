@@ -3,7 +3,6 @@ package cluster
 import (
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,25 +18,6 @@ import (
 const rayJobDefinition = `{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "rayjobs.ray.io"},
 	"spec": {"group": "ray.io", "scope": "Namespaced", "names": {"kind": "RayJob", "listKind": "RayJobList", "plural": "rayjobs", "singular": "rayjob"},
 	"versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}]}}`
-
-// warnings collects what the API server tells a client beside its answers.
-type warnings struct {
-	mutex sync.Mutex
-	texts []string
-}
-
-func (w *warnings) HandleWarningHeader(_ int, _ string, text string) {
-	w.mutex.Lock()
-	defer w.mutex.Unlock()
-	w.texts = append(w.texts, text)
-}
-
-func (w *warnings) take() string {
-	w.mutex.Lock()
-	defer w.mutex.Unlock()
-	defer func() { w.texts = nil }()
-	return strings.Join(w.texts, "\n")
-}
 
 // queuedObject has a queue's name, and a pod template or pod that is complete enough to be stored.
 func queuedObject(resource schema.GroupVersionResource, kind string) *unstructured.Unstructured {
@@ -65,11 +45,11 @@ func TestKindsThatAreNotQueuedAreToldWithoutMuster(t *testing.T) {
 	cluster.WaitForDefinition(t, "rayjobs.ray.io")
 	namespace := cluster.Namespace(t, nil)
 	config, err := clientcmd.BuildConfigFromFlags("", cluster.Kubeconfig)
-	must(t, err)
-	told := &warnings{}
+	harness.Must(t, err)
+	told := &harness.Warnings{}
 	config.WarningHandler = told
 	client, err := dynamic.NewForConfig(config)
-	must(t, err)
+	harness.Must(t, err)
 	kinds := map[string]schema.GroupVersionResource{
 		"Pod":        {Version: "v1", Resource: "pods"},
 		"Deployment": {Group: "apps", Version: "v1", Resource: "deployments"},
@@ -79,7 +59,7 @@ func TestKindsThatAreNotQueuedAreToldWithoutMuster(t *testing.T) {
 		object := queuedObject(kinds[kind], kind)
 		change(object)
 		_, err := client.Resource(kinds[kind]).Namespace(namespace).Create(harness.Context(t), object, harness.DryRun)
-		return told.take(), err
+		return told.Take(), err
 	}
 	as := func(*unstructured.Unstructured) {}
 	plain := func(object *unstructured.Unstructured) { object.SetLabels(nil) }
@@ -126,8 +106,8 @@ func TestKindsThatAreNotQueuedAreToldWithoutMuster(t *testing.T) {
 			harness.Set(cronJob, "some", "spec", where, "metadata", "labels", harness.QueueLabel)
 		}
 		_, err := client.Resource(schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "cronjobs"}).Namespace(namespace).Create(harness.Context(t), cronJob, harness.DryRun)
-		must(t, err)
-		if warning := told.take(); strings.Contains(warning, "of a CronJob has no effect") != warned {
+		harness.Must(t, err)
+		if warning := told.Take(); strings.Contains(warning, "of a CronJob has no effect") != warned {
 			t.Errorf("a CronJob with the queue on itself and on %q: warning %q", where, warning)
 		}
 	}
@@ -144,7 +124,7 @@ func TestKindsThatAreNotQueuedAreToldWithoutMuster(t *testing.T) {
 		})
 	}
 	// The pods of a Job with a queue bear keys of ours, and are made by a controller.
-	job := hollowJob("queued", 1)
+	job := harness.HollowJob("queued", 1)
 	job.Labels, job.Spec.Template.Labels = harness.Queue("some"), harness.Queue("some")
 	cluster.CreateJob(t, namespace, job)
 	harness.Eventually(t, 30*time.Second, "the Job's pod", func() error {
@@ -157,18 +137,18 @@ func TestKindsThatAreNotQueuedAreToldWithoutMuster(t *testing.T) {
 }
 
 // updatesAreToldOnce: of updates the one that brings the queue is reported, and no later one.
-func updatesAreToldOnce(t *testing.T, client dynamic.ResourceInterface, told *warnings, object *unstructured.Unstructured) {
+func updatesAreToldOnce(t *testing.T, client dynamic.ResourceInterface, told *harness.Warnings, object *unstructured.Unstructured) {
 	t.Helper()
 	labels := object.GetLabels()
 	object.SetLabels(nil)
 	live, err := client.Create(harness.Context(t), object, harness.ForReal)
-	must(t, err)
+	harness.Must(t, err)
 	for i, want := range []bool{true, false} {
 		live.SetLabels(labels)
 		live.SetAnnotations(map[string]string{"changed": fmt.Sprint(i)})
 		live, err = client.Update(harness.Context(t), live, metav1.UpdateOptions{})
-		must(t, err)
-		if warning := told.take(); strings.Contains(warning, "muster") != want {
+		harness.Must(t, err)
+		if warning := told.Take(); strings.Contains(warning, "muster") != want {
 			t.Errorf("update %d: warning %q", i, warning)
 		}
 	}
@@ -179,17 +159,17 @@ func updatesAreToldOnce(t *testing.T, client dynamic.ResourceInterface, told *wa
 func TestQueueNameOnAKindThatIsNotEnabled(t *testing.T) {
 	cluster := harness.Connect(t)
 	config, err := clientcmd.BuildConfigFromFlags("", cluster.Kubeconfig)
-	must(t, err)
-	told := &warnings{}
+	harness.Must(t, err)
+	told := &harness.Warnings{}
 	config.WarningHandler = told
 	client, err := dynamic.NewForConfig(config)
-	must(t, err)
+	harness.Must(t, err)
 	namespace := cluster.Namespace(t, nil)
 	jobSets := client.Resource(harness.JobSets).Namespace(namespace)
 	const sentence = "muster does not queue JobSets here, as integrations.frameworks lacks jobset.x-k8s.io/jobset"
 	for _, action := range []string{"Warn", "Deny"} {
 		t.Run(action, func(t *testing.T) {
-			startQueueMuster(t, "--config", writeFile(t, "config.yaml", namesOfTheManifests+"integrations: {frameworks: [batch/job]}\n---\n"+
+			harness.StartQueueMuster(t, "--config", harness.WriteFile(t, "config.yaml", harness.NamesOfTheManifests+"integrations: {frameworks: [batch/job]}\n---\n"+
 				"apiVersion: config.muster.batch/v1alpha1\nkind: MusterConfiguration\nunqueuedKinds: "+action+"\n"))
 			jobSet := harness.JobSetOf(strings.ToLower(action), harness.ReplicatedJob{Name: "w", Template: harness.HollowPod(-1, 0)})
 			jobSet.SetLabels(harness.Queue("some"))
@@ -200,8 +180,8 @@ func TestQueueNameOnAKindThatIsNotEnabled(t *testing.T) {
 				}
 				return
 			}
-			must(t, err)
-			if warning := told.take(); !strings.Contains(warning, sentence) {
+			harness.Must(t, err)
+			if warning := told.Take(); !strings.Contains(warning, sentence) {
 				t.Errorf("the warning is %q", warning)
 			}
 			if suspended, _, _ := unstructured.NestedBool(made.Object, "spec", "suspend"); suspended {

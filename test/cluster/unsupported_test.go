@@ -20,7 +20,7 @@ import (
 func TestWhatMusterDoesNotDoIsAnswered(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.HollowNodes(t)
-	startQueueMuster(t)
+	harness.StartQueueMuster(t)
 	teams := cluster.Teams(t)
 	teams.Flavor("f")
 	teams.Queue("a", teams.Cpus("f=10"))
@@ -44,7 +44,7 @@ func refusedInBothVersions(t *testing.T, cluster *harness.Cluster, teams *harnes
 	groups := teams.Cpus("f=1")["resourceGroups"]
 	queue := func(field string, value any, path ...string) map[string]any {
 		spec := map[string]any{"resourceGroups": groups}
-		must(t, unstructured.SetNestedField(spec, value, append(path, field)...))
+		harness.Must(t, unstructured.SetNestedField(spec, value, append(path, field)...))
 		return spec
 	}
 	policy := map[string]any{"migration": map[string]any{"mode": "TryPreferredFlavors"}}
@@ -54,19 +54,19 @@ func refusedInBothVersions(t *testing.T, cluster *harness.Cluster, teams *harnes
 		name, version, kind, resource, field string
 		spec                                 map[string]any
 	}{
-		{"scope", oldVersion, "ClusterQueue", "clusterqueues", "spec.admissionScope", queue("admissionScope", scope)},
-		{"scope", newVersion, "ClusterQueue", "clusterqueues", "spec.admissionScope", queue("admissionScope", scope)},
-		{"policy", oldVersion, "ClusterQueue", "clusterqueues", "spec.concurrentAdmissionPolicy", queue("concurrentAdmissionPolicy", policy)},
-		{"policy", newVersion, "ClusterQueue", "clusterqueues", "spec.concurrentAdmissionPolicy", queue("concurrentAdmissionPolicy", policy)},
-		{"share", oldVersion, "LocalQueue", "localqueues", "spec.fairSharing", share},
-		{"share", newVersion, "LocalQueue", "localqueues", "spec.fairSharing", share},
+		{"scope", harness.OldVersion, "ClusterQueue", "clusterqueues", "spec.admissionScope", queue("admissionScope", scope)},
+		{"scope", harness.NewVersion, "ClusterQueue", "clusterqueues", "spec.admissionScope", queue("admissionScope", scope)},
+		{"policy", harness.OldVersion, "ClusterQueue", "clusterqueues", "spec.concurrentAdmissionPolicy", queue("concurrentAdmissionPolicy", policy)},
+		{"policy", harness.NewVersion, "ClusterQueue", "clusterqueues", "spec.concurrentAdmissionPolicy", queue("concurrentAdmissionPolicy", policy)},
+		{"share", harness.OldVersion, "LocalQueue", "localqueues", "spec.fairSharing", share},
+		{"share", harness.NewVersion, "LocalQueue", "localqueues", "spec.fairSharing", share},
 	} {
 		namespace := ""
 		if row.kind == "LocalQueue" {
 			namespace = teams.Namespace
 		}
-		object := queueObject(row.version, row.kind, teams.Name(row.name), row.spec)
-		_, err := inVersion(cluster, row.version, row.resource, namespace).Create(context.Background(), object, metav1.CreateOptions{})
+		object := harness.QueueObjectIn(row.version, row.kind, teams.Name(row.name), row.spec)
+		_, err := harness.InVersion(cluster, row.version, row.resource, namespace).Create(context.Background(), object, metav1.CreateOptions{})
 		if err == nil || !strings.Contains(err.Error(), row.field) {
 			t.Errorf("%s of %s by a client: %v", row.name, row.version, err)
 		}
@@ -91,7 +91,7 @@ func refusedInBothVersions(t *testing.T, cluster *harness.Cluster, teams *harnes
 func TestElasticJobsRunAndQueueAgainWhenTheyGrow(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.RealNode(t)
-	startQueueMuster(t)
+	harness.StartQueueMuster(t)
 	teams := cluster.Teams(t)
 	teams.RealFlavor("f")
 	teams.Queue("a", teams.Cpus("f=20m"))
@@ -117,12 +117,12 @@ func TestElasticJobsRunAndQueueAgainWhenTheyGrow(t *testing.T) {
 	}
 	resize("2")
 	cluster.WaitForPods(t, teams.Namespace, "train", 2, time.Minute, "running, after it has queued again", func(pod *corev1.Pod) bool {
-		return isRunning(pod) && pod.DeletionTimestamp == nil && pod.UID != pods[0].UID
+		return harness.IsRunning(pod) && pod.DeletionTimestamp == nil && pod.UID != pods[0].UID
 	})
 	teams.Await("train", "counts both pods", harness.HasCondition("Admitted", "True", ""), func(workload *unstructured.Unstructured) error {
-		return harness.FieldIs(int64(2), "count")(&unstructured.Unstructured{Object: objectsAt(workload.Object, "spec", "podSets")[0]})
+		return harness.FieldIs(int64(2), "count")(&unstructured.Unstructured{Object: harness.ObjectsAt(workload.Object, "spec", "podSets")[0]})
 	})
 	resize("3")
 	teams.Waits("train", "ExceedsMaxQuota")
-	cluster.WaitForPods(t, teams.Namespace, "train", 0, time.Minute, "gone", isRunning)
+	cluster.WaitForPods(t, teams.Namespace, "train", 0, time.Minute, "gone", harness.IsRunning)
 }

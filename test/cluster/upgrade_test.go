@@ -41,7 +41,7 @@ func (r *rollout) to(binary, namespace string) {
 	defer cancel()
 	var outcome harness.Outcome
 	var load sync.WaitGroup
-	load.Go(func() { outcome = harness.OpenLoad(ctx, 10, -1, createQueued(ctx, r.cluster, namespace)) })
+	load.Go(func() { outcome = harness.OpenLoad(ctx, 10, -1, harness.CreateQueued(ctx, r.cluster, namespace)) })
 	old := r.replicas
 	r.replicas = nil
 	for _, each := range old {
@@ -78,12 +78,12 @@ func small(job *batchv1.Job) *batchv1.Job {
 func (w *inFlight) start() {
 	w.t.Helper()
 	for _, name := range []string{"run-0", "run-1"} {
-		job := small(realJob(name, 1, "sleep 3600"))
+		job := small(harness.RealJob(name, 1, "sleep 3600"))
 		job.Labels = harness.Queue("real")
 		w.cluster.CreateJob(w.t, w.teams.Namespace, job)
 		w.cluster.WaitForPods(w.t, w.teams.Namespace, name, 1, time.Minute, "running", harness.Phase(corev1.PodRunning))
 	}
-	large := realJob("waits", 1, "true")
+	large := harness.RealJob("waits", 1, "true")
 	large.Labels = harness.Queue("real")
 	large.Spec.Template.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}
 	w.cluster.CreateJob(w.t, w.teams.Namespace, large)
@@ -100,7 +100,7 @@ func (w *inFlight) gangWaits(name string) {
 	}
 	jobSet := harness.GroupScheduling(harness.JobSetOf(name,
 		harness.ReplicatedJob{Name: "workers", Pods: 2, Template: template()},
-		harness.ReplicatedJob{Name: "late", Template: gated(template(), w.gate(name))}), 600)
+		harness.ReplicatedJob{Name: "late", Template: harness.Gated(template(), w.gate(name))}), 600)
 	jobSet.SetLabels(harness.Queue("real"))
 	w.cluster.CreateJobSet(w.t, w.teams.Namespace, jobSet)
 	w.cluster.WaitForJobSetPods(w.t, w.teams.Namespace, name, 2, time.Minute, "waiting", harness.WaiterRuns)
@@ -116,8 +116,8 @@ func (w *inFlight) gangStarts(name string) {
 			w.t.Errorf("%s did not wait", pod.Name)
 		}
 	}
-	open(w.t, w.cluster, w.gate(name))
-	checkStartedTogether(w.t, w.cluster.WaitForJobSetPods(w.t, w.teams.Namespace, name, 3, time.Minute, "started", harness.MainStarted))
+	harness.OpenGate(w.t, w.cluster, w.gate(name))
+	harness.CheckStartedTogether(w.t, w.cluster.WaitForJobSetPods(w.t, w.teams.Namespace, name, 3, time.Minute, "started", harness.MainStarted))
 	w.cluster.WaitForJobSet(w.t, w.teams.Namespace, name, time.Minute, "started", harness.HasCondition("GroupStarted", "True", ""))
 }
 
@@ -127,7 +127,7 @@ func (w *inFlight) picture() string {
 	w.t.Helper()
 	text, ctx := "", harness.Context(w.t)
 	pods, err := w.cluster.Client.CoreV1().Pods(w.teams.Namespace).List(ctx, metav1.ListOptions{})
-	must(w.t, err)
+	harness.Must(w.t, err)
 	for i := range pods.Items {
 		restarts := int32(0)
 		for _, container := range pods.Items[i].Status.ContainerStatuses {
@@ -136,13 +136,13 @@ func (w *inFlight) picture() string {
 		text += fmt.Sprintf("pod %s %s restarts=%d\n", pods.Items[i].Name, pods.Items[i].UID, restarts)
 	}
 	jobSets, err := w.cluster.Dynamic.Resource(harness.JobSets).Namespace(w.teams.Namespace).List(ctx, metav1.ListOptions{})
-	must(w.t, err)
+	harness.Must(w.t, err)
 	for i := range jobSets.Items {
 		restarts, _, _ := unstructured.NestedInt64(jobSets.Items[i].Object, "status", "restarts")
 		text += fmt.Sprintf("jobset %s restarts=%d\n", jobSets.Items[i].GetName(), restarts)
 	}
 	workloads, err := w.cluster.Dynamic.Resource(harness.Workloads).Namespace(w.teams.Namespace).List(ctx, metav1.ListOptions{})
-	must(w.t, err)
+	harness.Must(w.t, err)
 	for i := range workloads.Items {
 		admission, _, _ := unstructured.NestedMap(workloads.Items[i].Object, "status", "admission")
 		text += fmt.Sprintf("workload %s %s %s\n", workloads.Items[i].GetName(), workloads.Items[i].GetUID(), harness.ToJSON(w.t, admission))
@@ -169,15 +169,15 @@ func TestUpgradeToTheNextVersionAndBack(t *testing.T) {
 	cluster.RealNode(t)
 	cluster.HollowNodes(t)
 	cluster.EnsureMusterNamespace(t)
-	flags := append(deploymentFlags(t), "--jobset-controller", "native", "--waiter-image", harness.MusterImage,
-		"--config", quickLease(t, usualLease, queuedJobSets))
+	flags := append(harness.DeploymentFlags(t), "--jobset-controller", "native", "--waiter-image", harness.MusterImage,
+		"--config", harness.QuickLease(t, harness.UsualLease, harness.QueuedJobSetsConfig))
 	muster := &rollout{t: t, cluster: cluster, service: cluster.Balancer(t), flags: flags}
 	previous, next := harness.PreviousMusterBinary(), harness.MusterBinary()
 	muster.replicas = []*harness.Muster{muster.launch(previous), muster.launch(previous)}
 	muster.replicas[0].Register(t)
 	// What this makes is removed while replicas run.
 	t.Run("there and back", func(t *testing.T) {
-		sharing, quota, runner := twoSharingTeams(t, cluster)
+		sharing, quota, runner := harness.TwoSharingTeams(t, cluster)
 		work := &inFlight{t, cluster, cluster.Teams(t)}
 		timeline := cluster.TimelineWithGaps(t, work.teams.Namespace)
 		work.teams.RealFlavor("real")
@@ -185,7 +185,7 @@ func TestUpgradeToTheNextVersionAndBack(t *testing.T) {
 		work.start()
 		work.gangWaits("first")
 		const each = 150
-		admit := func(batch int) { createForTwo(t, cluster, sharing.Namespace, batch*each, (batch+1)*each) }
+		admit := func(batch int) { harness.CreateForTwo(t, cluster, sharing.Namespace, batch*each, (batch+1)*each) }
 		began := time.Now()
 
 		admit(0)
@@ -206,9 +206,9 @@ func TestUpgradeToTheNextVersionAndBack(t *testing.T) {
 		}
 		timeline.Check(t) // each build's CRDs end the watches
 		harness.Figure(t, "there and back in %.0f s: %d Workloads admitted, 2 running Jobs and 2 gangs kept, 0 restarts", time.Since(began).Seconds(), 4*each)
-		must(t, cluster.RemoveWorkloads(sharing.Namespace))
+		harness.Must(t, cluster.RemoveWorkloads(sharing.Namespace))
 		for _, name := range []string{"first", "second"} {
-			must(t, cluster.Dynamic.Resource(harness.JobSets).Namespace(work.teams.Namespace).Delete(harness.Context(t), name, metav1.DeleteOptions{}))
+			harness.Must(t, cluster.Dynamic.Resource(harness.JobSets).Namespace(work.teams.Namespace).Delete(harness.Context(t), name, metav1.DeleteOptions{}))
 		}
 	})
 }

@@ -17,7 +17,7 @@ import (
 func TestUserRolesGrantWhatTheySay(t *testing.T) {
 	cluster := harness.Connect(t)
 	harness.StartMuster(t)
-	harness.ApplyRights(t, cluster, writeFile(t, "config.yaml", namesOfTheManifests))
+	harness.ApplyRights(t, cluster, harness.WriteFile(t, "config.yaml", harness.NamesOfTheManifests))
 	namespace := cluster.Namespace(t, nil)
 	for name, binding := range map[string][]string{
 		"owner":  {"clusterrolebinding", namespace, "--clusterrole=muster-batch-admin"},

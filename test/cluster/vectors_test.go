@@ -10,8 +10,9 @@ import (
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/json"
+
+	"muster.batch/test/cluster/harness"
 )
 
 type vectorError struct {
@@ -29,21 +30,21 @@ func readVectors[Vector any](t *testing.T, set string) (vectors []Vector) {
 	file, err := os.Open(filepath.Join(folder, set, "train.jsonl"))
 	if errors.Is(err, os.ErrNotExist) {
 		file, err = os.Open(filepath.Join(folder, set, "train.jsonl.gz"))
-		must(t, err)
+		harness.Must(t, err)
 		reader, err = gzip.NewReader(file)
 	} else {
 		reader = file
 	}
-	must(t, err)
+	harness.Must(t, err)
 	defer file.Close()
 	lines := bufio.NewScanner(reader)
 	lines.Buffer(nil, 16<<20)
 	for lines.Scan() {
 		var vector Vector
-		must(t, json.Unmarshal(lines.Bytes(), &vector))
+		harness.Must(t, json.Unmarshal(lines.Bytes(), &vector))
 		vectors = append(vectors, vector)
 	}
-	must(t, lines.Err())
+	harness.Must(t, lines.Err())
 	return vectors
 }
 
@@ -59,15 +60,4 @@ func judge(t *testing.T, id string, wanted bool, err error) {
 	case err != nil && wanted:
 		t.Errorf("%s: %v", id, err)
 	}
-}
-
-// objectsAt are the objects in the list at a path.
-func objectsAt(object map[string]any, path ...string) (found []map[string]any) {
-	list, _, _ := unstructured.NestedSlice(object, path...)
-	for _, each := range list {
-		if one, ok := each.(map[string]any); ok {
-			found = append(found, one)
-		}
-	}
-	return found
 }

@@ -19,6 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"muster.batch/test/cluster/harness"
 )
 
 // Clients of Kueue's visibility API: as Kueue's own, and one that spells its headers itself.
@@ -51,13 +53,13 @@ func init() {
 func visibilityClient(t *testing.T, kubeconfig, version string) *rest.RESTClient {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	must(t, err)
+	harness.Must(t, err)
 	config.APIPath = "/apis"
 	config.GroupVersion = &schema.GroupVersion{Group: "visibility.kueue.x-k8s.io", Version: version}
 	config.NegotiatedSerializer = serializer.NewCodecFactory(visibilityScheme).WithoutConversion()
 	config.Timeout = 30 * time.Second // which client-go also sends as a parameter
 	client, err := rest.RESTClientFor(config)
-	must(t, err)
+	harness.Must(t, err)
 	return client
 }
 
@@ -100,9 +102,9 @@ func askVisibilityPort(t *testing.T, address, path string, own *tls.Certificate,
 		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return own, nil }
 	}
 	connection, err := tls.DialWithDialer(&net.Dialer{Timeout: 10 * time.Second}, "tcp", address, config)
-	must(t, err)
+	harness.Must(t, err)
 	defer connection.Close()
-	must(t, connection.SetDeadline(time.Now().Add(20*time.Second)))
+	harness.Must(t, connection.SetDeadline(time.Now().Add(20*time.Second)))
 	var request bytes.Buffer
 	fmt.Fprintf(&request, "GET %s HTTP/1.1\r\nHost: muster\r\nConnection: close\r\n", path)
 	for name, values := range headers {
@@ -112,12 +114,12 @@ func askVisibilityPort(t *testing.T, address, path string, own *tls.Certificate,
 	}
 	request.WriteString("\r\n")
 	_, err = connection.Write(request.Bytes())
-	must(t, err)
+	harness.Must(t, err)
 	answer, err := io.ReadAll(connection)
-	must(t, err)
+	harness.Must(t, err)
 	head, body, _ := strings.Cut(string(answer), "\r\n\r\n")
 	var status int
 	_, err = fmt.Sscanf(head, "HTTP/1.1 %d", &status)
-	must(t, err)
+	harness.Must(t, err)
 	return status, body
 }

@@ -36,15 +36,15 @@ type aggregatedMuster struct {
 // namespace.
 func startAggregatedMuster(t *testing.T, cluster *harness.Cluster) aggregatedMuster {
 	t.Helper()
-	address := hostAddress(t)
+	address := harness.HostAddress(t)
 	host, port, err := net.SplitHostPort(address)
-	must(t, err)
-	config := writeFile(t, "config.yaml", namesOfTheManifests+"visibilityServer: {bindAddress: "+host+", bindPort: "+port+"}\n"+
+	harness.Must(t, err)
+	config := harness.WriteFile(t, "config.yaml", harness.NamesOfTheManifests+"visibilityServer: {bindAddress: "+host+", bindPort: "+port+"}\n"+
 		"---\napiVersion: config.muster.batch/v1alpha1\nkind: MusterConfiguration\naggregatedVisibility: true\njobSetController: native\n")
 	harness.ApplyRights(t, cluster, config)
 	reachThroughService(t, cluster, "muster-webhook", "visibility", address)
 	cluster.ForgetCertificates(t)
-	muster := harness.StartMuster(t, "--config", config, "--kubeconfig", asServiceAccount(t, cluster, "muster-system", "muster"))
+	muster := harness.StartMuster(t, "--config", config, "--kubeconfig", harness.AsServiceAccount(t, cluster, "muster-system", "muster"))
 	services := harness.Manifests(t, "--only=api-services", "--config", config)
 	cluster.Kubectl(t, services, "apply", "-f", "-")
 	t.Cleanup(func() { cluster.Kubectl(t, services, "delete", "--ignore-not-found", "-f", "-") })
@@ -67,21 +67,21 @@ func reachThroughService(t *testing.T, cluster *harness.Cluster, name, portName,
 	})
 	_, err := core.Services(namespace).Create(ctx, &corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{
 		Ports: []corev1.ServicePort{{Name: portName, Port: port}}}}, metav1.CreateOptions{})
-	must(t, err)
+	harness.Must(t, err)
 	_, err = core.Endpoints(namespace).Create(ctx, &corev1.Endpoints{ObjectMeta: meta, Subsets: []corev1.EndpointSubset{{
 		Addresses: []corev1.EndpointAddress{{IP: host}},
 		Ports:     []corev1.EndpointPort{{Name: portName, Port: port}},
 	}}}, metav1.CreateOptions{})
-	must(t, err)
+	harness.Must(t, err)
 }
 
 func addressParts(t *testing.T, address string) (string, int32) {
 	t.Helper()
 	host, text, err := net.SplitHostPort(address)
-	must(t, err)
+	harness.Must(t, err)
 	var port int32
 	_, err = fmt.Sscan(text, &port)
-	must(t, err)
+	harness.Must(t, err)
 	return host, port
 }
 
@@ -100,7 +100,7 @@ func awaitAvailable(t *testing.T, cluster *harness.Cluster, version, status stri
 func TestTheVisibilityAPIIsAggregated(t *testing.T) {
 	cluster := harness.Connect(t)
 	muster := startAggregatedMuster(t, cluster)
-	mine, other := explainedNamespaces(t, cluster)
+	mine, other := harness.ExplainedNamespaces(t, cluster)
 	queue := strings.TrimSpace(cluster.Kubectl(t, "", "get", "localqueue", harness.LocalQueueName, "-n", mine, "-o", "jsonpath={.spec.clusterQueue}"))
 	admin := visibilityClient(t, cluster.Kubeconfig, "v1beta2")
 
@@ -118,7 +118,7 @@ func TestTheVisibilityAPIIsAggregated(t *testing.T) {
 			}
 			var summary pendingSummary
 			text := cluster.Kubectl(t, "", "get", "--raw", visibilityGroup+"/"+version+"/clusterqueues/"+queue+"/pendingworkloads?limit=1&offset=1")
-			must(t, json.Unmarshal([]byte(text), &summary))
+			harness.Must(t, json.Unmarshal([]byte(text), &summary))
 			if summary.APIVersion != "visibility.kueue.x-k8s.io/"+version || len(summary.Items) != 1 || summary.Items[0].Namespace != mine || summary.Items[0].PositionInClusterQueue != 1 {
 				t.Errorf("%s: %s", version, text)
 			}
@@ -133,17 +133,17 @@ func TestTheVisibilityAPIIsAggregated(t *testing.T) {
 		for _, version := range []string{"v1beta1", "v1beta2"} {
 			client := visibilityClient(t, cluster.Kubeconfig, version)
 			all, err := pendingOfClusterQueue(client, queue)
-			must(t, err)
+			harness.Must(t, err)
 			if got := fmt.Sprint(namesOf(all)); got != fmt.Sprint([]string{other, mine}) || all.Items[1].LocalQueueName != harness.LocalQueueName {
 				t.Errorf("%s: %+v", version, all)
 			}
 			page, err := pendingOfClusterQueue(client, queue, "limit", "1")
-			must(t, err)
+			harness.Must(t, err)
 			if len(page.Items) != 1 || page.Items[0].Namespace != other {
 				t.Errorf("%s, the first: %+v", version, page)
 			}
 			local, err := pendingOfLocalQueue(client, mine, harness.LocalQueueName, "limit", "10", "offset", "0")
-			must(t, err)
+			harness.Must(t, err)
 			if len(local.Items) != 1 || local.Items[0].PositionInLocalQueue != 0 || local.Items[0].PositionInClusterQueue != 1 {
 				t.Errorf("%s, of the LocalQueue: %+v", version, local)
 			}
@@ -162,8 +162,8 @@ func TestTheVisibilityAPIIsAggregated(t *testing.T) {
 		}
 		// As `muster manifests` gives it to people: muster-pending-workloads-lq-viewer.
 		cluster.Kubectl(t, "", "create", "rolebinding", "pending", "-n", mine, "--clusterrole", "muster-pending-workloads-lq-viewer", "--serviceaccount", mine+":dev")
-		dev := visibilityClient(t, asServiceAccount(t, cluster, mine, "dev"), "v1beta2")
-		outsider := visibilityClient(t, asServiceAccount(t, cluster, mine, "outsider"), "v1beta2")
+		dev := visibilityClient(t, harness.AsServiceAccount(t, cluster, mine, "dev"), "v1beta2")
+		outsider := visibilityClient(t, harness.AsServiceAccount(t, cluster, mine, "outsider"), "v1beta2")
 		harness.Eventually(t, 30*time.Second, "dev reads the queue of their namespace", func() error {
 			summary, err := pendingOfLocalQueue(dev, mine, harness.LocalQueueName)
 			if err == nil && len(summary.Items) != 1 {
@@ -195,7 +195,7 @@ func TestTheVisibilityAPIIsAggregated(t *testing.T) {
 			"another name of the right CA": &otherName, "signed by itself": &foreign,
 		} {
 			for _, headers := range []http.Header{asAdmin, {"x-remote-user": {"system:admin"}}, {"X-Remote-User": {"alice", "system:admin"}},
-				{"Authorization": {"Bearer " + accountToken(t, cluster, "muster-system", "muster")}}} {
+				{"Authorization": {"Bearer " + harness.AccountToken(t, cluster, "muster-system", "muster")}}} {
 				for _, target := range []string{path, "/apis", visibilityGroup + "/v1beta2"} {
 					if status, body := askVisibilityPort(t, muster.address, target, certificate, headers); status != http.StatusUnauthorized || !strings.Contains(body, `"kind":"Status"`) {
 						t.Errorf("%s with %v at %s: %d %s", name, headers, target, status, body)
@@ -217,15 +217,15 @@ func TestTheVisibilityAPIIsAggregated(t *testing.T) {
 	})
 
 	t.Run("headers of a user do not reach it through the API server", func(t *testing.T) {
-		config, err := clientcmd.BuildConfigFromFlags("", asServiceAccount(t, cluster, mine, "outsider"))
-		must(t, err)
+		config, err := clientcmd.BuildConfigFromFlags("", harness.AsServiceAccount(t, cluster, mine, "outsider"))
+		harness.Must(t, err)
 		client, err := rest.HTTPClientFor(config)
-		must(t, err)
+		harness.Must(t, err)
 		request, err := http.NewRequest(http.MethodGet, config.Host+visibilityGroup+"/v1beta2/clusterqueues/"+queue+"/pendingworkloads", nil)
-		must(t, err)
+		harness.Must(t, err)
 		request.Header["X-Remote-User"], request.Header["x-remote-group"] = []string{"system:admin"}, []string{"system:masters"}
 		answer, err := client.Do(request)
-		must(t, err)
+		harness.Must(t, err)
 		answer.Body.Close()
 		if answer.StatusCode != http.StatusForbidden {
 			t.Errorf("the API server passes on %s", answer.Status)
@@ -233,25 +233,25 @@ func TestTheVisibilityAPIIsAggregated(t *testing.T) {
 	})
 
 	t.Run("webhooks need no certificate", func(t *testing.T) {
-		cluster.CreateJob(t, mine, queuedJob("reviewed", 1))
+		cluster.CreateJob(t, mine, harness.QueuedJob("reviewed", 1))
 	})
 
 	t.Run("namespaces are deleted while muster answers, and wait while it does not", func(t *testing.T) {
 		namespaces, ctx := cluster.Client.CoreV1().Namespaces(), harness.Context(t)
 		goes := cluster.Namespace(t, nil)
-		must(t, namespaces.Delete(ctx, goes, metav1.DeleteOptions{}))
+		harness.Must(t, namespaces.Delete(ctx, goes, metav1.DeleteOptions{}))
 		awaitGone(t, cluster, goes)
 
 		waits := cluster.Namespace(t, nil)
 		// As if every replica were away.
-		must(t, cluster.Client.CoreV1().Endpoints("muster-system").Delete(ctx, "muster-webhook", metav1.DeleteOptions{}))
+		harness.Must(t, cluster.Client.CoreV1().Endpoints("muster-system").Delete(ctx, "muster-webhook", metav1.DeleteOptions{}))
 		for _, version := range []string{"v1beta1", "v1beta2"} {
 			awaitAvailable(t, cluster, version, "False")
 		}
-		must(t, namespaces.Delete(ctx, waits, metav1.DeleteOptions{}))
+		harness.Must(t, namespaces.Delete(ctx, waits, metav1.DeleteOptions{}))
 		harness.Eventually(t, 2*time.Minute, "the deletion says what it waits for", func() error {
 			namespace, err := namespaces.Get(ctx, waits, metav1.GetOptions{})
-			must(t, err)
+			harness.Must(t, err)
 			for _, condition := range namespace.Status.Conditions {
 				if condition.Type == corev1.NamespaceDeletionDiscoveryFailure && condition.Status == corev1.ConditionTrue && strings.Contains(condition.Message, "visibility.kueue.x-k8s.io") {
 					return nil
@@ -282,7 +282,7 @@ func second(_ *pendingSummary, err error) error { return err }
 // paths away.
 func TestTheVisibilityAPIIsOffByDefault(t *testing.T) {
 	cluster := harness.Connect(t)
-	config := writeFile(t, "config.yaml", namesOfTheManifests)
+	config := harness.WriteFile(t, "config.yaml", harness.NamesOfTheManifests)
 	all := harness.Manifests(t, "--config", config)
 	for _, trace := range []string{"APIService", "extension-apiserver-authentication", "apiregistration.k8s.io", "8082"} {
 		if strings.Contains(all, trace) {
@@ -292,9 +292,9 @@ func TestTheVisibilityAPIIsOffByDefault(t *testing.T) {
 	harness.ApplyRights(t, cluster, config)
 	muster := harness.LaunchMuster(t, "--jobset-controller", "native", "--feature-gates", "VisibilityOnDemand=false")
 	queues := cluster.Queues(t)
-	explainUsers(t, cluster, queues.Namespace)
-	status, body := askMetricsPort(t, muster, visibilityGroup+"/v1beta2/clusterqueues/"+queues.ClusterQueue+"/pendingworkloads",
-		explainToken(t, cluster, queues.Namespace, "boss"))
+	harness.ExplainUsers(t, cluster, queues.Namespace)
+	status, body := harness.AskMetricsPort(t, muster, visibilityGroup+"/v1beta2/clusterqueues/"+queues.ClusterQueue+"/pendingworkloads",
+		harness.ExplainToken(t, cluster, queues.Namespace, "boss"))
 	if status != http.StatusNotFound {
 		t.Errorf("with the gate off: %d %s", status, body)
 	}

@@ -16,8 +16,8 @@ import (
 // reviewsOfWorkloads counts those that muster has been asked for, conversions apart.
 func reviewsOfWorkloads(t *testing.T, muster *harness.Muster) int {
 	t.Helper()
-	return reviewsWith(t, muster, func(labels string) bool {
-		return strings.Contains(labels, `kind="Workload"`) && !isConversion(labels)
+	return harness.ReviewsWith(t, muster, func(labels string) bool {
+		return strings.Contains(labels, `kind="Workload"`) && !harness.IsConversion(labels)
 	})
 }
 
@@ -26,21 +26,21 @@ func reviewsOfWorkloads(t *testing.T, muster *harness.Muster) int {
 func TestStatusWritesAreReviewedWhereARuleHasASay(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.HollowNodes(t)
-	muster := startQueueMuster(t, "--no-metrics-authorization")
+	muster := harness.StartQueueMuster(t, "--no-metrics-authorization")
 	teams := cluster.Teams(t)
-	oneRunsAndOneWaits(teams)
+	harness.OneRunsAndOneWaits(teams)
 
 	write := func(job, status string) error {
 		workload := teams.Await(job, "is there")
 		_, err := cluster.Dynamic.Resource(harness.Workloads).Namespace(teams.Namespace).Patch(context.Background(),
-			workload.GetName(), types.MergePatchType, fmt.Appendf(nil, `{"status":%s}`, status), dryRunPatch, "status")
+			workload.GetName(), types.MergePatchType, fmt.Appendf(nil, `{"status":%s}`, status), harness.DryRunPatch, "status")
 		return err
 	}
 	// A list of conditions is replaced as a whole by a merge patch.
 	with := func(job, kind, status string) string {
 		conditions := []any{map[string]any{"type": kind, "status": status, "reason": "ByHand", "message": "",
 			"lastTransitionTime": "2026-01-01T00:00:00Z"}}
-		for _, each := range objectsAt(teams.Await(job, "is there").Object, "status", "conditions") {
+		for _, each := range harness.ObjectsAt(teams.Await(job, "is there").Object, "status", "conditions") {
 			if each["type"] != kind {
 				conditions = append(conditions, each)
 			}
@@ -68,12 +68,12 @@ func TestStatusWritesAreReviewedWhereARuleHasASay(t *testing.T) {
 	if before == 0 {
 		t.Fatal("no review of a Workload has been counted")
 	}
-	must(t, write("runs", with("runs", "Finished", "True")))
-	must(t, write("runs", with("runs", "PodsReady", "False")))
-	must(t, write("waits", with("waits", "Example", "True")))
+	harness.Must(t, write("runs", with("runs", "Finished", "True")))
+	harness.Must(t, write("runs", with("runs", "PodsReady", "False")))
+	harness.Must(t, write("waits", with("waits", "Example", "True")))
 	_, err := cluster.Dynamic.Resource(harness.Workloads).Namespace(teams.Namespace).Create(context.Background(),
 		harness.JoblessWorkload("new", "q", 1), harness.DryRun)
-	must(t, err)
+	harness.Must(t, err)
 	if after := reviewsOfWorkloads(t, muster); after != before+1 {
 		t.Errorf("%d reviews for three writes of conditions and one new Workload; want one", after-before)
 	}
@@ -82,17 +82,17 @@ func TestStatusWritesAreReviewedWhereARuleHasASay(t *testing.T) {
 // That fewer pods can run goes through the mutator that takes it away where the gate is off.
 func TestMinCountIsTakenAwayWherePartialAdmissionIsOff(t *testing.T) {
 	cluster := harness.Connect(t)
-	config := writeFile(t, "config.yaml", namesOfTheManifests+"featureGates: {PartialAdmission: false}\n")
-	startQueueMuster(t, "--config", config)
+	config := harness.WriteFile(t, "config.yaml", harness.NamesOfTheManifests+"featureGates: {PartialAdmission: false}\n")
+	harness.StartQueueMuster(t, "--config", config)
 	workload := harness.JoblessWorkload("elastic", "a", 1)
-	podSets := objectsAt(workload.Object, "spec", "podSets")
+	podSets := harness.ObjectsAt(workload.Object, "spec", "podSets")
 	podSets[0]["count"], podSets[0]["minCount"] = int64(4), int64(2)
-	must(t, unstructured.SetNestedSlice(workload.Object, []any{podSets[0]}, "spec", "podSets"))
+	harness.Must(t, unstructured.SetNestedSlice(workload.Object, []any{podSets[0]}, "spec", "podSets"))
 
 	made, err := cluster.Dynamic.Resource(harness.Workloads).Namespace(cluster.Namespace(t, nil)).Create(
 		harness.Context(t), workload, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-	must(t, err)
-	if set := objectsAt(made.Object, "spec", "podSets")[0]; set["minCount"] != nil || set["count"] != int64(4) {
+	harness.Must(t, err)
+	if set := harness.ObjectsAt(made.Object, "spec", "podSets")[0]; set["minCount"] != nil || set["count"] != int64(4) {
 		t.Errorf("the pod set came back as %v", set)
 	}
 }

@@ -17,11 +17,11 @@ func TestAStoppedQueueIsWrittenOnceToEachWorkload(t *testing.T) {
 	waitingInStorm := harness.Size(100, 2000)
 	cluster := harness.Connect(t)
 	wire := cluster.Wire(t)
-	startQueueMuster(t, "--kubeconfig", wire.Kubeconfig)
+	harness.StartQueueMuster(t, "--kubeconfig", wire.Kubeconfig)
 	runDecisions(t, cluster, []decision{{"a queue with many that wait is held, and goes on", func(t *testing.T, teams *harness.Teams) {
 		teams.Flavor("f")
 		teams.Queue("q", teams.Cpus("f=1"))
-		t.Cleanup(func() { must(t, cluster.RemoveWorkloads(teams.Namespace)) })
+		t.Cleanup(func() { harness.Must(t, cluster.RemoveWorkloads(teams.Namespace)) })
 		for i := range waitingInStorm {
 			// Of three sizes, none of which has room: the first of each gets the reason.
 			cluster.Create(t, harness.Workloads, teams.Namespace, harness.JoblessWorkload(fmt.Sprintf("w%d", i), "q", 2+i%3))
@@ -49,7 +49,7 @@ func TestAStoppedQueueIsWrittenOnceToEachWorkload(t *testing.T) {
 	}}, {"each thing that stops a queue is told and leaves it quiet", func(t *testing.T, teams *harness.Teams) {
 		teams.Flavor("f")
 		timeline := cluster.Timeline(t, teams.Namespace)
-		t.Cleanup(func() { must(t, cluster.RemoveWorkloads(teams.Namespace)) })
+		t.Cleanup(func() { harness.Must(t, cluster.RemoveWorkloads(teams.Namespace)) })
 		teams.Queue("open", teams.Cpus("f=1"))
 		cluster.Create(t, harness.Workloads, teams.Namespace, harness.JoblessWorkload("runs", "open", 1))
 		cluster.AwaitWorkload(t, teams.Namespace, "runs", "is admitted", harness.HasCondition("Admitted", "True", ""))

@@ -173,3 +173,24 @@ func (b *Balancer) forward(client net.Conn) {
 	both.Go(func() { pipe(client, replica) })
 	both.Wait()
 }
+
+// StartBehind starts replicas behind one address, which the API server calls.
+func StartBehind(t *testing.T, cluster *Cluster, count int, flags ...string) (*Balancer, []*Muster) {
+	t.Helper()
+	service := cluster.Balancer(t)
+	var replicas []*Muster
+	for range count {
+		replicas = append(replicas, LaunchBehind(t, service, flags...))
+	}
+	replicas[0].Register(t)
+	return service, replicas
+}
+
+// LaunchBehind starts one replica more behind the address, and waits until it is ready.
+func LaunchBehind(t *testing.T, service *Balancer, flags ...string) *Muster {
+	t.Helper()
+	replica := LaunchMuster(t, append([]string{"--webhook-url", service.URL()}, flags...)...)
+	service.Add(replica)
+	service.AwaitReady(t, replica)
+	return replica
+}

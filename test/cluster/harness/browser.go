@@ -3,7 +3,9 @@ package harness
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -100,4 +102,16 @@ func (b *Browser) WaitText(t *testing.T, wanted ...string) string {
 		return nil
 	})
 	return text
+}
+
+// Screenshot keeps a picture where a variable asks for one.
+func Screenshot(t *testing.T, browser *Browser, name string) {
+	t.Helper()
+	folder := os.Getenv("MUSTER_TEST_PICTURES")
+	if folder == "" {
+		return
+	}
+	var image []byte
+	browser.Do(t, chromedp.CaptureScreenshot(&image))
+	Must(t, os.WriteFile(filepath.Join(folder, name+".png"), image, 0o644))
 }

@@ -114,3 +114,20 @@ func until(ctx context.Context, moment time.Time) bool {
 		return true
 	}
 }
+
+// CreateQueued is a request for Load and OpenLoad: a dry run goes through the webhooks like any create and leaves
+// nothing behind.
+func CreateQueued(ctx context.Context, cluster *Cluster, namespace string) func(int) error {
+	return func(number int) error {
+		// Not the load's own context: a request that is under way when the load
+		// ends must be answered too.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
+		defer cancel()
+		job := Job(fmt.Sprintf("load-%d", number), Queue("some"))
+		made, err := cluster.Client.BatchV1().Jobs(namespace).Create(ctx, job, DryRun)
+		if err == nil && !Suspended(made) {
+			err = fmt.Errorf("%s was created, but not suspended", job.Name)
+		}
+		return err
+	}
+}

@@ -1,12 +1,16 @@
 package harness
 
 import (
+	"context"
 	"maps"
+	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
 )
 
 // Names that users and other tools write; they are muster's contract.
@@ -98,3 +102,45 @@ func PodSpecOf(jobSet *unstructured.Unstructured, index int) map[string]any {
 	spec, _, _ := unstructured.NestedMap(job, "template", "spec", "template", "spec")
 	return spec
 }
+
+// CreateConfigMap makes an empty one.
+func CreateConfigMap(ctx context.Context, client kubernetes.Interface, namespace, name string) error {
+	_, err := client.CoreV1().ConfigMaps(namespace).Create(ctx, &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+	}, ForReal)
+	return err
+}
+
+// CreatePod makes a pod that waits behind a gate for ever.
+func CreatePod(ctx context.Context, client kubernetes.Interface, namespace, name string) error {
+	_, err := client.CoreV1().Pods(namespace).Create(ctx, &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: corev1.PodSpec{
+			// Gated, so that the scheduler need not look at it.
+			SchedulingGates: []corev1.PodSchedulingGate{{Name: "example.test/never"}},
+			Containers:      []corev1.Container{{Name: "main", Image: "example.test/main:1"}},
+		},
+	}, ForReal)
+	return err
+}
+
+// Impersonate acts as this user; with its groups too if it is to have their rights.
+func Impersonate(t *testing.T, cluster *Cluster, user string, groups ...string) kubernetes.Interface {
+	t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", cluster.Kubeconfig)
+	Must(t, err)
+	config.Impersonate.UserName = user
+	config.Impersonate.Groups = groups
+	client, err := kubernetes.NewForConfig(config)
+	Must(t, err)
+	return client
+}
+
+// EpochAnnotation names the run of a gang on its pods.
+const EpochAnnotation = "muster.batch/group-scheduling-epoch"
+
+// NudgeAnnotation is what muster changes so that a kubelet syncs a pod.
+const NudgeAnnotation = "muster.batch/group-scheduling-nudge"
+
+// DryRunPatch is DryRun for a patch.
+var DryRunPatch = metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -139,4 +140,91 @@ func describe(pods []corev1.Pod) string {
 		}
 	}
 	return text
+}
+
+// OneCPU is a pod on a hollow node that asks for a cpu and runs until it is deleted.
+func OneCPU() corev1.PodTemplateSpec {
+	template := HollowPod(-1, 0)
+	template.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}
+	return template
+}
+
+// ClaimPolicy is one of spec.volumeClaimPolicies. Without a class, no volume is found for the claim.
+func ClaimPolicy(name, whenDeleted string, class any) map[string]any {
+	spec := map[string]any{"accessModes": []any{"ReadWriteOnce"},
+		"resources": map[string]any{"requests": map[string]any{"storage": "1Mi"}}}
+	if class != nil {
+		spec["storageClassName"] = class
+	}
+	return map[string]any{"retentionPolicy": map[string]any{"whenDeleted": whenDeleted},
+		"templates": []any{map[string]any{"metadata": map[string]any{"name": name}, "spec": spec}}}
+}
+
+// Mounting is a copy of a template whose main container mounts these volumes.
+func Mounting(template corev1.PodTemplateSpec, volumes ...string) corev1.PodTemplateSpec {
+	template = *template.DeepCopy()
+	for _, volume := range volumes {
+		main := &template.Spec.Containers[0]
+		main.VolumeMounts = append(main.VolumeMounts, corev1.VolumeMount{Name: volume, MountPath: "/" + volume})
+	}
+	return template
+}
+
+// AwaitClaim waits until there is a claim of that name.
+func AwaitClaim(t *testing.T, cluster *Cluster, namespace, name string) (claim *corev1.PersistentVolumeClaim) {
+	t.Helper()
+	Eventually(t, time.Minute, "claim "+name, func() (err error) {
+		claim, err = cluster.Client.CoreV1().PersistentVolumeClaims(namespace).Get(Context(t), name, metav1.GetOptions{})
+		return err
+	})
+	return claim
+}
+
+// IsRunning is whether a pod runs.
+func IsRunning(pod *corev1.Pod) bool { return pod.Status.Phase == corev1.PodRunning }
+
+// SharedFolder is where pods find the folder of ShareFolder.
+const SharedFolder = "/shared"
+
+// ShareFolder gives the pods a folder of this machine, at SharedFolder, and returns its path.
+func ShareFolder(t *testing.T, spec *corev1.PodSpec) string {
+	t.Helper()
+	folder, kind := t.TempDir(), corev1.HostPathDirectory
+	spec.Volumes = append(spec.Volumes, corev1.Volume{Name: "shared", VolumeSource: corev1.VolumeSource{
+		HostPath: &corev1.HostPathVolumeSource{Path: folder, Type: &kind},
+	}})
+	main := &spec.Containers[0]
+	main.VolumeMounts = append(main.VolumeMounts, corev1.VolumeMount{Name: "shared", MountPath: SharedFolder})
+	return folder
+}
+
+// InPodGroup puts a pod into a group of that size.
+func InPodGroup(pod *corev1.Pod, group string, total int) *corev1.Pod {
+	pod.Labels["kueue.x-k8s.io/pod-group-name"] = group
+	pod.Annotations["kueue.x-k8s.io/pod-group-total-count"] = fmt.Sprint(total)
+	return pod
+}
+
+// IsGated is whether a pod waits for its scheduling gates.
+func IsGated(pod *corev1.Pod) bool { return len(pod.Spec.SchedulingGates) > 0 }
+
+// ActivePods have not ended, and are not deleted.
+func ActivePods(t *testing.T, cluster *Cluster, namespace, job string) (active int) {
+	t.Helper()
+	for _, pod := range cluster.PodsOfJob(t, namespace, job) {
+		if pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed {
+			active++
+		}
+	}
+	return active
+}
+
+// ServingTemplate is of pods that ask for so much and run until they are deleted.
+func ServingTemplate(cpu string) corev1.PodTemplateSpec {
+	spec := RealPod("sleep 600").Spec
+	spec.RestartPolicy = corev1.RestartPolicyAlways
+	spec.NodeSelector, spec.Tolerations = nil, nil
+	spec.TerminationGracePeriodSeconds = new(int64)
+	spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}
+	return corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "srv"}}, Spec: spec}
 }

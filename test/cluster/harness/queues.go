@@ -331,3 +331,25 @@ func (c *Cluster) endHollowPod(pod *corev1.Pod, exitCode int) error {
 	_, err := c.Client.CoreV1().Pods(pod.Namespace).Patch(context.Background(), pod.Name, types.MergePatchType, patch, metav1.PatchOptions{})
 	return err
 }
+
+// OpenQueue makes a LocalQueue for hollow nodes whose quota is enough for all.
+func OpenQueue(t *testing.T, cluster *Cluster) Queues {
+	t.Helper()
+	queues := cluster.Queues(t)
+	cluster.Patch(t, ClusterQueues, "", queues.ClusterQueue, `{"spec":{"stopPolicy":"None"}}`)
+	Eventually(t, time.Minute, "the queue is open", func() error {
+		queue, err := cluster.Dynamic.Resource(LocalQueues).Namespace(queues.Namespace).Get(
+			Context(t), LocalQueueName, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		return HasCondition("Active", "True", "")(queue)
+	})
+	return queues
+}
+
+// LetIn lets the scheduler admit what is in the queues.
+func LetIn(t *testing.T, cluster *Cluster, queues Queues) {
+	t.Helper()
+	cluster.Patch(t, ClusterQueues, "", queues.ClusterQueue, `{"spec":{"stopPolicy":"None"}}`)
+}

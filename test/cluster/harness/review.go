@@ -1,12 +1,15 @@
 package harness
 
 import (
+	"bytes"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"testing"
 	"time"
 
@@ -88,4 +91,22 @@ func CheckReviewResponse(response *http.Response, uid string) error {
 		return fmt.Errorf("unexpected response: %s", body)
 	}
 	return nil
+}
+
+// PostReview sends one review. lost says that an error came after the request
+// had been written: it was in muster's hands.
+func PostReview(ctx context.Context, client *http.Client, muster *Muster, body []byte, uid string) (lost bool, err error) {
+	trace := &httptrace.ClientTrace{WroteRequest: func(info httptrace.WroteRequestInfo) { lost = info.Err == nil }}
+	// Not cancelled with the load: what was sent is to be answered.
+	ctx = httptrace.WithClientTrace(context.WithoutCancel(ctx), trace)
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+muster.Address+"/mutate", bytes.NewReader(body))
+	if err != nil {
+		return true, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := client.Do(request)
+	if err != nil {
+		return lost, err
+	}
+	return true, CheckReviewResponse(response, uid)
 }

@@ -1,6 +1,8 @@
 package harness
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -67,4 +69,38 @@ func rightsOf(rule rbacv1.PolicyRule, namespace string) (rights []Right) {
 		}
 	}
 	return rights
+}
+
+// NamesOfTheManifests is a configuration with the names that muster's manifests give to its Service and its Secret.
+const NamesOfTheManifests = `apiVersion: config.kueue.x-k8s.io/v1beta2
+kind: Configuration
+internalCertManagement:
+  webhookServiceName: muster-webhook
+  webhookSecretName: muster-webhook-cert
+`
+
+// AccountToken is a service account's, for the API server and one hour.
+func AccountToken(t *testing.T, cluster *Cluster, namespace, name string) string {
+	t.Helper()
+	return strings.TrimSpace(cluster.Kubectl(t, "", "create", "token", name, "-n", namespace))
+}
+
+// AsServiceAccount writes a kubeconfig that is the lab's but for the user, who is a
+// service account with a token of one hour.
+func AsServiceAccount(t *testing.T, cluster *Cluster, namespace, name string) string {
+	t.Helper()
+	token := AccountToken(t, cluster, namespace, name)
+	view := cluster.Kubectl(t, "", "config", "view", "--raw", "--minify", "-o",
+		"jsonpath={.clusters[0].cluster.server} {.clusters[0].cluster.certificate-authority-data}")
+	var server, authority string
+	if _, err := fmt.Sscan(view, &server, &authority); err != nil {
+		t.Fatalf("the lab's kubeconfig: %q: %v", view, err)
+	}
+	return WriteFile(t, "kubeconfig", fmt.Sprintf(`apiVersion: v1
+kind: Config
+current-context: c
+contexts: [{name: c, context: {cluster: c, user: u}}]
+clusters: [{name: c, cluster: {server: %q, certificate-authority-data: %q}}]
+users: [{name: u, user: {token: %q}}]
+`, server, authority, token))
 }

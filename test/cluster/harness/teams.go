@@ -364,3 +364,18 @@ func (s *Teams) NextSecond() {
 		return nil
 	})
 }
+
+// PreemptByPriority is the policy of a queue in which the higher priority preempts the lower.
+func PreemptByPriority() map[string]any {
+	return map[string]any{"preemption": map[string]any{"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": "Any"}}
+}
+
+// OneRunsAndOneWaits fills the queue q with the Job "runs", behind which "waits" does.
+func OneRunsAndOneWaits(teams *Teams) {
+	teams.Flavor("f")
+	teams.Queue("q", teams.Cpus("f=1"))
+	teams.Job("q", "runs", 1, "1")
+	teams.Admitted("runs")
+	teams.Job("q", "waits", 1, "1")
+	teams.Waits("waits", "WaitingForQuota")
+}

@@ -4,6 +4,8 @@ import (
 	"crypto/tls"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 
 	"k8s.io/client-go/tools/clientcmd"
@@ -46,4 +48,25 @@ func (c *Cluster) Administrator(t testing.TB) Client {
 		t.Fatal(err)
 	}
 	return Client{certificate, config.CAData}
+}
+
+// Warnings collects what the API server tells a client beside its answers.
+type Warnings struct {
+	mutex sync.Mutex
+	texts []string
+}
+
+// HandleWarningHeader is what client-go calls for each warning.
+func (w *Warnings) HandleWarningHeader(_ int, _ string, text string) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	w.texts = append(w.texts, text)
+}
+
+// Take returns the texts since the last time.
+func (w *Warnings) Take() string {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	defer func() { w.texts = nil }()
+	return strings.Join(w.texts, "\n")
 }

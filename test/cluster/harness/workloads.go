@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -183,4 +184,27 @@ func setCondition(object *unstructured.Unstructured, kind, status, reason, messa
 		}
 	}
 	Set(object, conditions, "status", "conditions")
+}
+
+// AwaitCollector waits until garbage collection knows all Workloads that are there. It watches them again
+// after their definition was applied, and until then it takes the Workloads of an orphaning delete for
+// garbage.
+func AwaitCollector(t *testing.T, cluster *Cluster, namespace string) {
+	t.Helper()
+	cluster.Create(t, Workloads, namespace, &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": Workloads.GroupVersion().String(), "kind": "Workload",
+		"metadata": map[string]any{"name": "garbage", "ownerReferences": []any{
+			map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "name": "never-there", "uid": "never-there"},
+		}},
+		"spec": map[string]any{"podSets": []any{map[string]any{"name": "main", "count": int64(1), "template": map[string]any{
+			"spec": map[string]any{"containers": []any{}},
+		}}}},
+	}})
+	Eventually(t, time.Minute, "garbage is collected", func() error {
+		_, err := cluster.Dynamic.Resource(Workloads).Namespace(namespace).Get(Context(t), "garbage", metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return fmt.Errorf("it is there (%v)", err)
+	})
 }
