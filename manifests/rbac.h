@@ -5,7 +5,7 @@
 //
 // What RBAC cannot say of these rights is in a policy (own_account.h).
 //
-// test/cluster/rights_life_test.go holds these rules against the requests that muster makes.
+// test/cluster/security/rights_life_test.go holds these rules against the requests that muster makes.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

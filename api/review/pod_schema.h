@@ -2,7 +2,7 @@
 // server stores as they come, because the CRD around them keeps unknown fields.
 //
 // Source: the Go types of Kubernetes (batch/v1 CronJobSpec and what is below it), written to
-// pod_schema.json by test/cluster/pod_schema_test.go, which also compares. A newer API server can know
+// pod_schema.json by test/cluster/webhooks/pod_schema_test.go, which also compares. A newer API server can know
 // more fields, so an unknown one is no error.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Package harness runs muster against a real API server, for the tests beside it.
+// Package harness runs muster against a real API server, for the tests in the folders beside it, and has what several of them use.
 //
 // The environment sets the paths:
 //
@@ -6,12 +6,13 @@
 //	                        for the time of the test program
 //	MUSTER_BIN              muster (default ../../build/muster)
 //	MUSTER_LAB_BIN          the lab binary, which is also the kubectl (default:
-//	                        beside the test program, or ../../build/cluster/lab)
+//	                        above the test program's folder, or ../../build/cluster/lab)
 //	MUSTER_IMAGE            folder with muster's image; without it one is made of MUSTER_BIN
 //	MUSTER_LAB_FLAGS        more flags for the lab that is started, see `lab up --help`
 //	MUSTER_SOAK             not empty: tests that have a long form run in it
 //
-// Relative paths are relative to test/cluster, the folder to run the tests in.
+// Relative paths are relative to test/cluster, the folder to run the tests in; `go test` runs them in a folder below, and Main
+// changes to it then.
 package harness
 
 import (
@@ -69,6 +70,11 @@ func Connect(t testing.TB) *Cluster {
 // Main runs the tests and ends the lab, if they started one.
 func Main(m *testing.M) {
 	flag.Parse()
+	if _, err := os.Stat("harness"); err != nil {
+		if err := os.Chdir(".."); err != nil {
+			panic(err)
+		}
+	}
 	// Tests that run side by side wait for the cluster, not for a processor.
 	if err := flag.Set("test.parallel", "32"); err != nil {
 		panic(err)
@@ -278,9 +284,9 @@ func LabBinary() string {
 		return path
 	}
 	if self, err := os.Executable(); err == nil {
-		beside := filepath.Join(filepath.Dir(self), "lab")
-		if _, err := os.Stat(beside); err == nil {
-			return beside
+		above := filepath.Join(filepath.Dir(filepath.Dir(self)), "lab")
+		if _, err := os.Stat(above); err == nil {
+			return above
 		}
 	}
 	return "../../build/cluster/lab"

@@ -74,7 +74,7 @@ func (a *Authority) Issue(t *testing.T, folder string, bundle []byte) (serial *b
 	template := &x509.Certificate{
 		SerialNumber: serialNumber(t), Subject: pkix.Name{CommonName: "muster"},
 		NotBefore: time.Now().Add(-time.Minute), NotAfter: time.Now().Add(30 * time.Minute),
-		DNSNames:    []string{"kueue-webhook-service.kueue-system.svc"}, // a stand-in for Kueue (kueue_stand_in_test.go)
+		DNSNames:    []string{"kueue-webhook-service.kueue-system.svc"}, // a stand-in for Kueue (install/kueue_stand_in_test.go)
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, a.parsed, &key.PublicKey, a.key)

@@ -1,9 +1,0 @@
-package cluster
-
-import (
-	"testing"
-
-	"muster.batch/test/cluster/harness"
-)
-
-func TestMain(m *testing.M) { harness.Main(m) }

@@ -1,0 +1,9 @@
+package scheduling
+
+import (
+	"testing"
+
+	"muster.batch/test/cluster/harness"
+)
+
+func TestMain(m *testing.M) { harness.Main(m) }
