@@ -109,8 +109,9 @@ func asked(server, path string, into any) error {
 func TestDashboardsShowDataAndAlertsAreEvaluated(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.HollowNodes(t)
-	muster := harness.StartMuster(t, "--no-metrics-authorization", "--feature-gates=LocalQueueMetrics=true", "--config", harness.WriteFile(t, "config.yaml",
-		"apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nmetrics: {enableClusterQueueResources: true}\n"))
+	muster := harness.StartMuster(t, "--no-metrics-authorization", "--feature-gates=LocalQueueMetrics=true", "--config",
+		harness.WriteFile(t, "config.yaml",
+			"apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nmetrics: {enableClusterQueueResources: true}\n"))
 	server := startPrometheus(t, muster.Metrics)
 	teams := cluster.Teams(t)
 	teams.Flavor("f")

@@ -83,7 +83,8 @@ func TestDashboardIsServedByMusterItself(t *testing.T) {
 			}
 		}
 		// The other paths of the port still take no token that is good for the API server.
-		if status, body := harness.AskMetricsPort(t, muster, "/lists/v1/workloads?namespace="+mine, harness.AccountToken(t, cluster, mine, "dev")); status != 401 {
+		if status, body := harness.AskMetricsPort(t, muster, "/lists/v1/workloads?namespace="+mine,
+			harness.AccountToken(t, cluster, mine, "dev")); status != 401 {
 			t.Errorf("%d %s", status, body)
 		}
 	})

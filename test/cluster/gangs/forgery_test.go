@@ -101,7 +101,8 @@ func TestPodsThatUsersMakeOpenNoBarrier(t *testing.T) {
 func epochOf(t *testing.T, jobSet *unstructured.Unstructured) string {
 	t.Helper()
 	jobs, _, _ := unstructured.NestedSlice(jobSet.Object, "spec", "replicatedJobs")
-	epoch, found, _ := unstructured.NestedString(jobs[0].(map[string]any), "template", "spec", "template", "metadata", "annotations", harness.EpochAnnotation)
+	epoch, found, _ := unstructured.NestedString(jobs[0].(map[string]any), "template", "spec", "template", "metadata",
+		"annotations", harness.EpochAnnotation)
 	if !found {
 		t.Fatalf("no epoch in %v", jobs[0])
 	}

@@ -65,7 +65,8 @@ func awaitKueueIsSeen(t *testing.T, muster *harness.Muster, namespace string) {
 	t.Helper()
 	harness.Eventually(t, 30*time.Second, "muster is unready because of Kueue", func() error {
 		said, err := readiness(muster)
-		if err == nil && (!strings.Contains(said, "[-]kueue failed: ") || !strings.Contains(said, "Lease "+namespace+"/"+harness.UsualLease+" is renewed by")) {
+		if err == nil && (!strings.Contains(said, "[-]kueue failed: ") ||
+			!strings.Contains(said, "Lease "+namespace+"/"+harness.UsualLease+" is renewed by")) {
 			err = fmt.Errorf("it says %q", said)
 		}
 		return err

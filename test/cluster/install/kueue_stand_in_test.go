@@ -206,7 +206,8 @@ func (k *standInForKueue) renew(ctx context.Context, cluster *harness.Cluster, s
 	spec := coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &seconds, RenewTime: &now}
 	lease, err := leases.Get(ctx, harness.UsualLease, metav1.GetOptions{})
 	if err != nil {
-		_, err = leases.Create(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: harness.UsualLease}, Spec: spec}, metav1.CreateOptions{})
+		_, err = leases.Create(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: harness.UsualLease}, Spec: spec},
+			metav1.CreateOptions{})
 		return err == nil
 	}
 	if lease.ResourceVersion != *seen {

@@ -42,7 +42,8 @@ func TestInstallPageByKubectl(t *testing.T) {
 func TestInstallPageByHelm(t *testing.T) {
 	cluster := harness.OwnLab(t)
 	cluster.RealNode(t)
-	output := harness.FollowPage(t, cluster, "install.md", "With Helm", "Pod Security with Helm", "Check", "First queue and first Job", "Permissions of users")
+	output := harness.FollowPage(t, cluster, "install.md", "With Helm", "Pod Security with Helm", "Check",
+		"First queue and first Job", "Permissions of users")
 	if !strings.Contains(output, "hello from the queue") {
 		t.Errorf("the commands say\n%s", output)
 	}

@@ -208,7 +208,8 @@ func TestUpgradeToTheNextVersionAndBack(t *testing.T) {
 		harness.Figure(t, "there and back in %.0f s: %d Workloads admitted, 2 running Jobs and 2 gangs kept, 0 restarts", time.Since(began).Seconds(), 4*each)
 		harness.Must(t, cluster.RemoveWorkloads(sharing.Namespace))
 		for _, name := range []string{"first", "second"} {
-			harness.Must(t, cluster.Dynamic.Resource(harness.JobSets).Namespace(work.teams.Namespace).Delete(harness.Context(t), name, metav1.DeleteOptions{}))
+			harness.Must(t, cluster.Dynamic.Resource(harness.JobSets).Namespace(work.teams.Namespace).Delete(harness.Context(t),
+				name, metav1.DeleteOptions{}))
 		}
 	})
 }

@@ -45,7 +45,8 @@ func TestPodsOfAJobSetShareItsVolumeClaims(t *testing.T) {
 			harness.ReplicatedJob{Name: "reader", Template: harness.Mounting(harness.RealPod("grep one /data/f"), "data"), Extra: after},
 			// No volume is there for this one.
 			harness.ReplicatedJob{Name: "waits", Template: harness.Mounting(harness.HollowPod(-1, 0), "scratch")})
-		harness.Set(jobSet, []any{harness.ClaimPolicy("data", "Retain", namespace), harness.ClaimPolicy("scratch", "Delete", nil)}, "spec", "volumeClaimPolicies")
+		harness.Set(jobSet, []any{harness.ClaimPolicy("data", "Retain", namespace),
+			harness.ClaimPolicy("scratch", "Delete", nil)}, "spec", "volumeClaimPolicies")
 		harness.Set(jobSet, map[string]any{"operator": "All", "targetReplicatedJobs": []any{"writer", "reader"}}, "spec", "successPolicy")
 		cluster.CreateJobSet(t, namespace, jobSet)
 		cluster.WaitForJobSet(t, namespace, "train", 2*time.Minute, "completed", harness.HasCondition("Completed", "True", ""))

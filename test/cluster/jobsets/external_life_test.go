@@ -71,7 +71,8 @@ func TestBesideAForeignControllerEachRunOfAGangWaitsAnew(t *testing.T) {
 	// Another of the same name, and muster dies while it waits: nothing passes, and the deadline stays.
 	harness.ShutGate(t, cluster)
 	background := metav1.DeletePropagationBackground
-	harness.Must(t, cluster.Dynamic.Resource(harness.JobSets).Namespace(namespace).Delete(harness.Context(t), "train", metav1.DeleteOptions{PropagationPolicy: &background}))
+	harness.Must(t, cluster.Dynamic.Resource(harness.JobSets).Namespace(namespace).Delete(harness.Context(t), "train",
+		metav1.DeleteOptions{PropagationPolicy: &background}))
 	uid = cluster.CreateJobSet(t, namespace, gang).GetUID()
 	runWaits(t, cluster, namespace, uid, "0")
 	before := deadlineOf(t, cluster, namespace)

@@ -230,7 +230,8 @@ func TestAJobSetThatRestartsInPlaceIsEvicted(t *testing.T) {
 	teams.Queue("q", teams.Cpus("f=1"))
 	jobSet := scene.jobSet("train", 0)
 	jobSet.SetLabels(harness.Queue("q"))
-	harness.Must(t, unstructured.SetNestedField(harness.PodSpecOf(jobSet, 0)["containers"].([]any)[0].(map[string]any), "100m", "resources", "requests", "cpu"))
+	harness.Must(t, unstructured.SetNestedField(harness.PodSpecOf(jobSet, 0)["containers"].([]any)[0].(map[string]any),
+		"100m", "resources", "requests", "cpu"))
 	scene.cluster.CreateJobSet(t, scene.namespace, jobSet)
 	scene.attempts("train", "begins", int64(0), nil)
 	scene.allStarted("all workers start", 1)

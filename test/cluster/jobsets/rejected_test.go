@@ -46,7 +46,8 @@ func TestJobSetsThatCannotRunAreToldWhy(t *testing.T) {
 	cluster.WaitForEvent(t, namespace, "refused", "JobCreationFailed: Job "+namespace+"/refused-w-0 cannot be created: ", "exceeded quota: no-jobs")
 	harness.Must(t, cluster.Client.CoreV1().ResourceQuotas(namespace).Delete(harness.Context(t), "no-jobs", metav1.DeleteOptions{}))
 	cluster.WaitForJobSet(t, namespace, "refused", time.Minute, "runs at last", func(jobSet *unstructured.Unstructured) error {
-		return harness.FieldIs(int64(1), "ready")(&unstructured.Unstructured{Object: firstOf(harness.ObjectsAt(jobSet.Object, "status", "replicatedJobsStatus"))})
+		return harness.FieldIs(int64(1), "ready")(&unstructured.Unstructured{Object: firstOf(harness.ObjectsAt(jobSet.Object,
+			"status", "replicatedJobsStatus"))})
 	})
 }
 

@@ -21,7 +21,8 @@ func childrenAndPods(t *testing.T, cluster *harness.Cluster, jobSets ...string) 
 		jobs, err := cluster.Client.BatchV1().Jobs("default").List(harness.Context(t), metav1.ListOptions{LabelSelector: harness.JobSetNameLabel + "=" + name})
 		harness.Must(t, err)
 		for _, job := range jobs.Items {
-			text += fmt.Sprintf("job %s %s suspend=%t attempt=%s\n", job.Name, job.UID, harness.Suspended(&job), job.Labels[harness.RestartAttemptLabel])
+			text += fmt.Sprintf("job %s %s suspend=%t attempt=%s\n", job.Name, job.UID, harness.Suspended(&job),
+				job.Labels[harness.RestartAttemptLabel])
 		}
 		for _, pod := range cluster.PodsOfJobSet(t, "default", name) {
 			text += fmt.Sprintf("pod %s %s %s\n", pod.Name, pod.UID, pod.Status.Phase)

@@ -242,7 +242,8 @@ var trainJobs = livingKind{
 	},
 	growths: []growth{{"its runtime has grown", func(scene kindScene, _ string, more int64) {
 		runtime := runtimeOf("ClusterTrainingRuntime", scene.runtime(), more, 7)
-		scene.cluster.Patch(scene, clusterTrainingRuntimes, "", scene.runtime(), harness.ToJSON(scene, map[string]any{"spec": runtime.Object["spec"]}))
+		scene.cluster.Patch(scene, clusterTrainingRuntimes, "", scene.runtime(),
+			harness.ToJSON(scene, map[string]any{"spec": runtime.Object["spec"]}))
 	}}},
 }
 

@@ -169,8 +169,9 @@ func TestQueueNameOnAKindThatIsNotEnabled(t *testing.T) {
 	const sentence = "muster does not queue JobSets here, as integrations.frameworks lacks jobset.x-k8s.io/jobset"
 	for _, action := range []string{"Warn", "Deny"} {
 		t.Run(action, func(t *testing.T) {
-			harness.StartQueueMuster(t, "--config", harness.WriteFile(t, "config.yaml", harness.NamesOfTheManifests+"integrations: {frameworks: [batch/job]}\n---\n"+
-				"apiVersion: config.muster.batch/v1alpha1\nkind: MusterConfiguration\nunqueuedKinds: "+action+"\n"))
+			harness.StartQueueMuster(t, "--config", harness.WriteFile(t, "config.yaml",
+				harness.NamesOfTheManifests+"integrations: {frameworks: [batch/job]}\n---\n"+
+					"apiVersion: config.muster.batch/v1alpha1\nkind: MusterConfiguration\nunqueuedKinds: "+action+"\n"))
 			jobSet := harness.JobSetOf(strings.ToLower(action), harness.ReplicatedJob{Name: "w", Template: harness.HollowPod(-1, 0)})
 			jobSet.SetLabels(harness.Queue("some"))
 			made, err := jobSets.Create(harness.Context(t), jobSet, metav1.CreateOptions{})

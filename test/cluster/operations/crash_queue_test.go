@@ -21,8 +21,9 @@ func TestQueuesSurviveAnApiServerRestart(t *testing.T) {
 		name   string
 		config string
 	}{
-		{"a leader that keeps its lease goes on", harness.WriteFile(t, "config.yaml", "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"+
-			"leaderElection: {leaderElect: true, resourceName: "+harness.UsualLease+"}\n")},
+		{"a leader that keeps its lease goes on", harness.WriteFile(t, "config.yaml",
+			"apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"+
+				"leaderElection: {leaderElect: true, resourceName: "+harness.UsualLease+"}\n")},
 		{"a leader that has lost its lease meanwhile leads again", harness.QuickLease(t, harness.UsualLease)},
 	} {
 		t.Run(each.name, func(t *testing.T) {

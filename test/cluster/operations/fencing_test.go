@@ -21,7 +21,8 @@ func TestWritesThatArriveUnderTheNextLeaderChangeNothing(t *testing.T) {
 	cluster.HollowNodes(t)
 	cluster.EnsureMusterNamespace(t)
 	webhooks := harness.StartQueueMuster(t, "--config", harness.QuickLease(t, harness.NeverFreeLease(t, cluster), harness.QueuedJobSetsConfig))
-	flags := []string{"--jobset-controller", "native", "--config", harness.QuickLease(t, harness.UsualLease, harness.QueuedJobSetsConfig), "--webhook-url", webhooks.URL,
+	flags := []string{"--jobset-controller", "native", "--config",
+		harness.QuickLease(t, harness.UsualLease, harness.QueuedJobSetsConfig), "--webhook-url", webhooks.URL,
 		"--no-keep-webhook-configurations", "--no-metrics-authorization"}
 	var wires [2]*harness.Wire
 	var replicas [2]*harness.Muster

@@ -77,7 +77,8 @@ func TestNothingIsLostWhenMusterIsKilledAfterEachWrite(t *testing.T) {
 			return job.Spec, nil
 		}},
 		{"JobSet", 7, func(t *testing.T, namespace string) {
-			cluster.CreateJobSet(t, namespace, harness.QueuedJobSet("train", harness.ReplicatedJob{Name: "a", Pods: 2, Template: harness.FlavoredPod()}))
+			cluster.CreateJobSet(t, namespace, harness.QueuedJobSet("train",
+				harness.ReplicatedJob{Name: "a", Pods: 2, Template: harness.FlavoredPod()}))
 		}, func(namespace string) (any, error) {
 			jobSet, err := cluster.Dynamic.Resource(harness.JobSets).Namespace(namespace).Get(context.Background(), "train", metav1.GetOptions{})
 			if err != nil {

@@ -44,7 +44,8 @@ func TestLeaderGivesUpItsLeaseWhenItEnds(t *testing.T) {
 func TestGangStartsAlthoughLeadersAreKilled(t *testing.T) {
 	cluster := harness.Connect(t)
 	cluster.RealNode(t)
-	replicas := harness.StartFleet(t, cluster, func(lease string) string { return harness.QuickLease(t, lease) }, "--waiter-image", harness.MusterImage)
+	replicas := harness.StartFleet(t, cluster, func(lease string) string { return harness.QuickLease(t, lease) },
+		"--waiter-image", harness.MusterImage)
 	namespace := cluster.Namespace(t, nil)
 	cluster.CreateJobSet(t, namespace, harness.GroupScheduling(harness.JobSetOf("train",
 		harness.ReplicatedJob{Name: "workers", Pods: 2, Template: harness.RealPod("sleep 600")},

@@ -41,7 +41,8 @@ func startPodScene(t *testing.T, cpus string) podScene {
 	teams.Queue("q", teams.Cpus("f="+cpus))
 	scene := podScene{t, cluster, teams}
 	t.Cleanup(func() {
-		harness.Must(t, cluster.Client.CoreV1().Pods(teams.Namespace).DeleteCollection(context.Background(), metav1.DeleteOptions{}, metav1.ListOptions{}))
+		harness.Must(t, cluster.Client.CoreV1().Pods(teams.Namespace).DeleteCollection(context.Background(),
+			metav1.DeleteOptions{}, metav1.ListOptions{}))
 	})
 	return scene
 }

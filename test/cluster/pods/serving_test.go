@@ -251,7 +251,8 @@ func (s servingScene) watchRunning(most int) (check func()) {
 		for {
 			running := 0
 			for _, pod := range s.pods() {
-				if !harness.IsGated(&pod) && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed && pod.DeletionTimestamp == nil {
+				if !harness.IsGated(&pod) && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed &&
+					pod.DeletionTimestamp == nil {
 					running++
 				}
 			}

@@ -60,7 +60,8 @@ func queueNamedLater(t *testing.T, cluster *harness.Cluster, queues harness.Queu
 	cluster.WaitForWorkload(t, queues.Namespace, "train", "has no queue", harness.FieldIs(nil, "spec", "queueName"))
 	cluster.WaitForWorkload(t, queues.Namespace, "group", "has no queue", harness.FieldIs(nil, "spec", "queueName"))
 
-	harness.Must(t, harness.PatchJob(t, cluster, queues.Namespace, "train", fmt.Sprintf(`{"metadata":{"labels":{%q:%q}}}`, harness.QueueLabel, harness.LocalQueueName)))
+	harness.Must(t, harness.PatchJob(t, cluster, queues.Namespace, "train",
+		fmt.Sprintf(`{"metadata":{"labels":{%q:%q}}}`, harness.QueueLabel, harness.LocalQueueName)))
 	cluster.PatchJobSet(t, queues.Namespace, "group", fmt.Sprintf(`{"metadata":{"labels":{%q:%q}}}`, harness.QueueLabel, harness.LocalQueueName))
 	for _, name := range []string{"train", "group"} {
 		workload := cluster.WaitForWorkload(t, queues.Namespace, name, "is in the queue", harness.FieldIs(harness.LocalQueueName, "spec", "queueName"))

@@ -32,7 +32,8 @@ func editedPodSets(t *testing.T, cluster *harness.Cluster, queues harness.Queues
 	workload := cluster.WaitForWorkload(t, queues.Namespace, "train", "is there")
 	podSets, _, _ := unstructured.NestedSlice(workload.Object, "spec", "podSets")
 	podSets[0].(map[string]any)["count"] = int64(5)
-	cluster.Patch(t, harness.Workloads, queues.Namespace, workload.GetName(), harness.ToJSON(t, map[string]any{"spec": map[string]any{"podSets": podSets}}))
+	cluster.Patch(t, harness.Workloads, queues.Namespace, workload.GetName(),
+		harness.ToJSON(t, map[string]any{"spec": map[string]any{"podSets": podSets}}))
 	cluster.WaitForWorkload(t, queues.Namespace, "train", "asks for two pods again", harness.FieldIs(workload.GetUID(), "metadata", "uid"),
 		func(workload *unstructured.Unstructured) error {
 			if text := harness.ToJSON(t, workload.Object["spec"]); !strings.Contains(text, `"count":2`) {
@@ -141,7 +142,8 @@ func deletedOwners(t *testing.T, cluster *harness.Cluster, queues harness.Queues
 		if each.resource == harness.Jobs {
 			cluster.CreateJob(t, queues.Namespace, harness.QueuedJob(each.name, 1))
 		} else {
-			cluster.CreateJobSet(t, queues.Namespace, harness.QueuedJobSet(each.name, harness.ReplicatedJob{Name: "a", Template: harness.FlavoredPod()}))
+			cluster.CreateJobSet(t, queues.Namespace, harness.QueuedJobSet(each.name,
+				harness.ReplicatedJob{Name: "a", Template: harness.FlavoredPod()}))
 		}
 		workload := cluster.WaitForWorkload(t, queues.Namespace, each.name, "is there")
 		each.workload = workload.GetName()

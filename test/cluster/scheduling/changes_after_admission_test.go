@@ -21,7 +21,8 @@ func TestChangesAfterAdmissionTakeEffect(t *testing.T) {
 	runDecisions(t, cluster, []decision{
 		{"a running Job whose label names a lower class makes way", func(t *testing.T, teams *harness.Teams) {
 			runAndWait(t, cluster, teams, "high")
-			harness.Must(t, harness.PatchJob(t, cluster, teams.Namespace, "runs", `{"metadata":{"labels":{"`+harness.PriorityLabel+`":"`+teams.Name("low")+`"}}}`))
+			harness.Must(t, harness.PatchJob(t, cluster, teams.Namespace, "runs",
+				`{"metadata":{"labels":{"`+harness.PriorityLabel+`":"`+teams.Name("low")+`"}}}`))
 			makesWay(t, teams)
 		}},
 		{"a running Job whose class is lowered makes way", func(t *testing.T, teams *harness.Teams) {

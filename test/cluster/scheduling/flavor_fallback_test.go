@@ -320,7 +320,8 @@ func bothSpellings(t *testing.T, cluster *harness.Cluster, teams *harness.Teams)
 	t.Cleanup(func() {
 		harness.Must(t, queues.Delete(context.Background(), teams.Name("kep"), metav1.DeleteOptions{}))
 	})
-	stored, err := harness.InVersion(cluster, harness.NewVersion, "clusterqueues", "").Get(context.Background(), teams.Name("kep"), metav1.GetOptions{})
+	stored, err := harness.InVersion(cluster, harness.NewVersion, "clusterqueues", "").Get(context.Background(),
+		teams.Name("kep"), metav1.GetOptions{})
 	harness.Must(t, err)
 	rules, _, _ := unstructured.NestedSlice(stored.Object, "spec", "flavorFungibility", "fallbackStrategy", "rules")
 	if fmt.Sprint(rules) != fmt.Sprint(strategy["rules"]) {

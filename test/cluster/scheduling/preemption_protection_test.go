@@ -144,7 +144,8 @@ func TestProtectionIsAnAdministratorsWord(t *testing.T) {
 	refused("a limit of a class", err, "acts only on the ClusterQueue of the preemptor")
 	_, err = dynamic.Resource(harness.WorkloadPriorityClasses).Patch(ctx, teams.Name("gold"), types.MergePatchType, annotation(reclaimProtectionKey, "soon"), metav1.PatchOptions{})
 	refused("no duration", err, "must be a duration such as 90s")
-	_, err = dynamic.Resource(harness.ClusterQueues).Patch(ctx, teams.Name("q"), types.MergePatchType, annotation(protectionKey, "169h"), metav1.PatchOptions{})
+	_, err = dynamic.Resource(harness.ClusterQueues).Patch(ctx, teams.Name("q"), types.MergePatchType,
+		annotation(protectionKey, "169h"), metav1.PatchOptions{})
 	refused("more than a week", err, "must be at most a week")
 	job := harness.Job("mine", harness.Queue("q"))
 	job.Annotations = map[string]string{protectionKey: "24h"}

@@ -93,7 +93,8 @@ func attacks(ns string) map[string]request {
 
 func TestATokenOfMusterMakesNobodyAnAdministrator(t *testing.T) {
 	cluster := harness.Connect(t)
-	harness.ApplyRights(t, cluster, harness.WriteFile(t, "config.yaml", harness.NamesOfTheManifests+"integrations: {frameworks: [batch/job, jobset.x-k8s.io/jobset, pod]}\n"),
+	harness.ApplyRights(t, cluster, harness.WriteFile(t, "config.yaml",
+		harness.NamesOfTheManifests+"integrations: {frameworks: [batch/job, jobset.x-k8s.io/jobset, pod]}\n"),
 		"--jobset-controller=native")
 	policy := harness.Manifests(t, "--only=policies")
 	cluster.Kubectl(t, policy, "apply", "-f", "-")

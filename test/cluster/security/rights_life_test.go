@@ -140,13 +140,15 @@ func (m rightsMode) live(t *testing.T, cluster *harness.Cluster, muster *harness
 func askByASession(t *testing.T, cluster *harness.Cluster, muster *harness.Muster, namespace string) {
 	t.Helper()
 	cluster.Kubectl(t, "", "create", "rolebinding", "asker", "-n", namespace, "--clusterrole", "muster-reader", "--user", "asker")
-	session := harness.SessionOf(t, "asked", map[string]any{"username": "asker", "groups": []string{"system:authenticated"}}, harness.SessionSecret)
+	session := harness.SessionOf(t, "asked", map[string]any{"username": "asker", "groups": []string{"system:authenticated"}},
+		harness.SessionSecret)
 	harness.Eventually(t, 30*time.Second, "a session", func() error {
 		_, err := cluster.TryKubectl(session, append([]string{"create", "-n", namespace, "-f", "-"}, harness.AsUser("asker")...)...)
 		return err
 	})
 	harness.Eventually(t, 30*time.Second, "the user of the session, who may not read jobs", func() error {
-		status, body := harness.AskMetricsPort(t, muster, "/explain/v1/namespaces/"+namespace+"/jobs/none", "muster-session/"+namespace+"/asked/"+harness.SessionSecret)
+		status, body := harness.AskMetricsPort(t, muster, "/explain/v1/namespaces/"+namespace+"/jobs/none",
+			"muster-session/"+namespace+"/asked/"+harness.SessionSecret)
 		if status != http.StatusForbidden {
 			return fmt.Errorf("%d %s", status, body)
 		}

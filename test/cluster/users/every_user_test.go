@@ -209,7 +209,8 @@ func measureQuestions(t *testing.T, cluster *harness.Cluster, namespace string) 
 		times := []time.Duration{}
 		for range 7 {
 			began := time.Now()
-			if _, code, complaint := harness.RunMuster(cluster.Kubeconfig, append([]string{"explain", "job/train", "-n", namespace}, flags...)...); code != 0 {
+			if _, code, complaint := harness.RunMuster(cluster.Kubeconfig,
+				append([]string{"explain", "job/train", "-n", namespace}, flags...)...); code != 0 {
 				t.Errorf("%s: exit code %d, %s", what, code, complaint)
 			}
 			times = append(times, time.Since(began))

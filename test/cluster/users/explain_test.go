@@ -81,7 +81,8 @@ func TestExplainSaysWhyAJobWaits(t *testing.T) {
 			t.Errorf("exit code %d, %s", code, complaint)
 		}
 		for _, token := range []string{"", "made-up"} {
-			if status, _ := harness.ExplainDirectly(t, muster, "/explain/v1/namespaces/"+mine+"/jobs/train", token); status != http.StatusUnauthorized {
+			if status, _ := harness.ExplainDirectly(t, muster, "/explain/v1/namespaces/"+mine+"/jobs/train",
+				token); status != http.StatusUnauthorized {
 				t.Errorf("with the token %q: %d", token, status)
 			}
 		}
@@ -154,7 +155,8 @@ func TestExplainSaysWhyAJobWaits(t *testing.T) {
 		t.Errorf("%v: %s", err, out)
 	}
 	// For a user who cannot list them, Workloads of other namespaces have a place and no name.
-	command = exec.Command(harness.MusterBinary(), "priority", "job/train", "-n", mine, "--kubeconfig", harness.AsServiceAccount(t, cluster, mine, "dev"))
+	command = exec.Command(harness.MusterBinary(), "priority", "job/train", "-n", mine, "--kubeconfig",
+		harness.AsServiceAccount(t, cluster, mine, "dev"))
 	if out, err := command.CombinedOutput(); err != nil || !strings.Contains(string(out), "(not visible)") || strings.Contains(string(out), "secret") {
 		t.Errorf("%v: %s", err, out)
 	}

@@ -77,7 +77,8 @@ func TestListsAreForThoseWhoMayReadThem(t *testing.T) {
 	boss, dev, stranger := harness.AsServiceAccount(t, cluster, mine, "boss"), harness.AsServiceAccount(t, cluster, mine, "dev"), harness.AsServiceAccount(t, cluster, mine, "stranger")
 
 	harness.Eventually(t, 20*time.Second, "the list through the API server's proxy", func() error {
-		if out, code, complaint := harness.RunMuster(boss, "get", "jobs", "-n", mine); code != 0 || complaint != "" || !strings.Contains(out, "job/train") {
+		if out, code, complaint := harness.RunMuster(boss, "get", "jobs", "-n", mine); code != 0 || complaint != "" ||
+			!strings.Contains(out, "job/train") {
 			return fmt.Errorf("exit code %d, %s%s", code, out, complaint)
 		}
 		return nil
@@ -160,7 +161,8 @@ func TestListsAreForThoseWhoMayReadThem(t *testing.T) {
 			{dev, []string{"tree", "-n", mine}, "cannot list cohorts.kueue.x-k8s.io"},
 			{dev, []string{"get", "queues", "-n", mine}, "cannot list localqueues.kueue.x-k8s.io"},
 		} {
-			if out, code, complaint := harness.RunMuster(row.kubeconfig, row.arguments...); code != 1 || out != "" || !strings.Contains(complaint, row.says) {
+			if out, code, complaint := harness.RunMuster(row.kubeconfig, row.arguments...); code != 1 || out != "" ||
+				!strings.Contains(complaint, row.says) {
 				t.Errorf("%v: exit code %d, %s%s", row.arguments, code, out, complaint)
 			}
 		}
@@ -197,7 +199,8 @@ func TestListsAreForThoseWhoMayReadThem(t *testing.T) {
 		cluster.WaitForWorkload(t, mine, "forged", "is there", func(*unstructured.Unstructured) error { return nil })
 		defer cluster.Kubectl(t, "", "delete", "job", "forged", "-n", mine)
 		for _, source := range [][]string{nil, {"--local"}} {
-			if out, code, complaint := harness.RunMuster(boss, append([]string{"get", "jobs", "-n", mine, "--mine"}, source...)...); code != 0 || out != "" ||
+			if out, code, complaint := harness.RunMuster(boss,
+				append([]string{"get", "jobs", "-n", mine, "--mine"}, source...)...); code != 0 || out != "" ||
 				!strings.Contains(complaint, "No jobs that match found") {
 				t.Errorf("boss, %v: exit code %d, %s%s", source, code, out, complaint)
 			}

@@ -90,7 +90,8 @@ func TestJobsThatWaitHaveAnEstimatedStart(t *testing.T) {
 	})
 	t.Run("who may not read the job gets no estimate", func(t *testing.T) {
 		for _, arguments := range [][]string{{"explain", "job/train", "-n", mine}, {"get", "jobs", "-n", mine, "-o", "wide"}} {
-			if out, code, _ := harness.RunMuster(stranger, arguments...); code == 0 || strings.Contains(out, "Estimated") || strings.Contains(out, "ETA") {
+			if out, code, _ := harness.RunMuster(stranger, arguments...); code == 0 || strings.Contains(out, "Estimated") ||
+				strings.Contains(out, "ETA") {
 				t.Errorf("%v: exit code %d, %s", arguments, code, out)
 			}
 		}

@@ -43,7 +43,8 @@ func TestAnObjectIsReadInBothVersionsWhicheverItWasWrittenIn(t *testing.T) {
 	namespace := cluster.Namespace(t, nil)
 	ctx := harness.Context(t)
 
-	written, err := harness.InVersion(cluster, harness.OldVersion, "workloads", namespace).Create(ctx, harness.WorkloadObject("wl"), metav1.CreateOptions{})
+	written, err := harness.InVersion(cluster, harness.OldVersion, "workloads", namespace).Create(ctx,
+		harness.WorkloadObject("wl"), metav1.CreateOptions{})
 	harness.Must(t, err)
 	// Its queue is missing, and muster says so in the status that is written here too.
 	cluster.AwaitWorkload(t, namespace, "wl", "waits for its queue", harness.HasCondition("QuotaReserved", "False", ""))
@@ -106,7 +107,8 @@ func TestAConverterThatWasChangedByHandComesBack(t *testing.T) {
 	}
 	namespace := cluster.Namespace(t, nil)
 	harness.Eventually(t, 20*time.Second, "a conversion", func() error {
-		_, err := harness.InVersion(cluster, harness.OldVersion, "workloads", namespace).Create(harness.Context(t), harness.WorkloadObject("wl"), harness.DryRun)
+		_, err := harness.InVersion(cluster, harness.OldVersion, "workloads", namespace).Create(harness.Context(t),
+			harness.WorkloadObject("wl"), harness.DryRun)
 		return err
 	})
 }

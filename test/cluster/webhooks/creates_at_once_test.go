@@ -32,7 +32,8 @@ func TestFiveHundredCreatesAtOnce(t *testing.T) {
 	seen := func() (own, server harness.Histogram) {
 		_, text := harness.MetricsAnswer(t, muster, "")
 		return harness.HistogramIn(text, "muster_webhook_request_duration_seconds"),
-			harness.HistogramIn(harness.APIServerMetrics(t, cluster), "apiserver_admission_webhook_admission_duration_seconds", "muster.batch", `operation="CREATE"`)
+			harness.HistogramIn(harness.APIServerMetrics(t, cluster), "apiserver_admission_webhook_admission_duration_seconds",
+				"muster.batch", `operation="CREATE"`)
 	}
 	ownBefore, serverBefore := seen()
 	outcome := harness.Load(harness.Context(t), clients, clients*rounds, create("at-once"))

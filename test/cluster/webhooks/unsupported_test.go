@@ -56,8 +56,10 @@ func refusedInBothVersions(t *testing.T, cluster *harness.Cluster, teams *harnes
 	}{
 		{"scope", harness.OldVersion, "ClusterQueue", "clusterqueues", "spec.admissionScope", queue("admissionScope", scope)},
 		{"scope", harness.NewVersion, "ClusterQueue", "clusterqueues", "spec.admissionScope", queue("admissionScope", scope)},
-		{"policy", harness.OldVersion, "ClusterQueue", "clusterqueues", "spec.concurrentAdmissionPolicy", queue("concurrentAdmissionPolicy", policy)},
-		{"policy", harness.NewVersion, "ClusterQueue", "clusterqueues", "spec.concurrentAdmissionPolicy", queue("concurrentAdmissionPolicy", policy)},
+		{"policy", harness.OldVersion, "ClusterQueue", "clusterqueues", "spec.concurrentAdmissionPolicy",
+			queue("concurrentAdmissionPolicy", policy)},
+		{"policy", harness.NewVersion, "ClusterQueue", "clusterqueues", "spec.concurrentAdmissionPolicy",
+			queue("concurrentAdmissionPolicy", policy)},
 		{"share", harness.OldVersion, "LocalQueue", "localqueues", "spec.fairSharing", share},
 		{"share", harness.NewVersion, "LocalQueue", "localqueues", "spec.fairSharing", share},
 	} {
