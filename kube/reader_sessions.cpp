@@ -54,7 +54,7 @@ Outcome<StatusError> ReaderSessions::check_guard(std::stop_token stop) {
       api_.create(resource_of(kReaderSessions), own_namespace_, forged_session(), {.dry_run = true}, stop);
   const bool refused = !created && created.error().message.find(kReaderSessionRefusal) != std::string::npos;
   if (!refused)
-    return fail_with(unanswered(kUnreadableReason,
+    return fail_with(unanswered(kUnguardedReason,
                                 "nothing proves who creates a ReaderSession: the admission policy of sessions did not "
                                 "refuse one in the name of another user (" +
                                     (created ? "it was accepted" : created.error().message) + ")"));

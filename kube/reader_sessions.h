@@ -18,6 +18,9 @@
 
 namespace muster::kube {
 
+// Of the error where nothing proves who creates sessions: the admission policy is missing, or does not act yet.
+inline constexpr std::string_view kUnguardedReason = "UnguardedSessions";
+
 // Thread-safe.
 class ReaderSessions {
  public:

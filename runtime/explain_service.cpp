@@ -1,5 +1,6 @@
 #include "runtime/explain_service.h"
 
+#include "api/workload.h"
 #include "explain/explain.h"
 #include "explain/history/workload_moments.h"
 
@@ -30,7 +31,9 @@ server::AuthDecision decide_access(kube::Authorizer& authorizer, std::string_vie
                                    const kube::AccessQuestion& question) {
   if (token.empty()) return server::AuthDecision::kUnauthenticated;
   const auto decision = authorizer.decide(std::string(token), question);
-  if (!decision) return server::AuthDecision::kUnavailable;
+  if (!decision)
+    return decision.error().reason == kube::kUnguardedReason ? server::AuthDecision::kUnproven
+                                                             : server::AuthDecision::kUnavailable;
   switch (*decision) {
     case kube::AccessDecision::kAllow:
       return server::AuthDecision::kAllowed;

@@ -115,7 +115,7 @@ std::optional<HttpResponse> Question::hide_kinds(const explain::QueueSnapshot& s
                                                  explain::WorkloadFilter& filter) const {
   for (const auto& [kind, type] : snapshot.job_types()) {
     const AuthDecision decision = lister_.authorize(token_of(request_), {"list", type, filter.ns});
-    if (decision == AuthDecision::kUnavailable) return refusal_of(decision, "");
+    if (decision == AuthDecision::kUnavailable || decision == AuthDecision::kUnproven) return refusal_of(decision, "");
     if (decision != AuthDecision::kAllowed) filter.hidden_kinds.insert(kind);
   }
   return std::nullopt;

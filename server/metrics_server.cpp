@@ -32,6 +32,7 @@ Route metrics_route(const Metrics& metrics, MetricsAccess access) {
         return refuse(403,
                       "this token may not get the nonResourceURL /metrics: bind it to a ClusterRole that allows it\n");
       case AuthDecision::kUnavailable:
+      case AuthDecision::kUnproven:
         return refuse(503, "the API server could not be asked about this token: try again\n");
     }
     return HttpResponse{200, "text/plain; version=0.0.4; charset=utf-8", metrics.expose()};

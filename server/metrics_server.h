@@ -14,6 +14,7 @@ enum class AuthDecision {
   kUnauthenticated,  // 401: no token, or one that the API server does not know
   kForbidden,        // 403: known, but not allowed to get /metrics
   kUnavailable,      // 503: the API server could not be asked
+  kUnproven,         // 503: a session, in a cluster without the policy that proves who creates one
 };
 
 // Called for every request with its token, which can be empty. It can be slow (a TokenReview): it holds one

@@ -53,6 +53,11 @@ std::optional<HttpResponse> refusal_of(AuthDecision decision, const std::string&
       return unauthenticated(true);
     case AuthDecision::kForbidden:
       return refuse(403, "Forbidden", "forbidden: " + forbidden);
+    case AuthDecision::kUnproven:
+      return refuse(503, "ServiceUnavailable",
+                    "muster takes no ReaderSession here: the admission policy muster-reader-sessions, which proves who "
+                    "creates one, is missing or does not act yet; an administrator applies the output of muster "
+                    "manifests --only policies");
     case AuthDecision::kUnavailable:
       break;
   }

@@ -109,6 +109,7 @@ TEST_CASE("reader sessions: none is believed while nothing proves who creates th
   test.add("team-a", "reader-1", "alice");
   const auto decided = test.decide();
   REQUIRE_FALSE(decided.ok());
+  CHECK(decided.error().reason == kUnguardedReason);
   CHECK(decided.error().message.find("nothing proves who creates a ReaderSession") != std::string::npos);
   test.guarded = true;
   CHECK(*test.decide() == AccessDecision::kAllow);

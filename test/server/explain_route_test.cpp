@@ -65,6 +65,7 @@ class ExplainServer {
     if (token == "jobs")
       return object.type == &kJobs ? server::AuthDecision::kAllowed : server::AuthDecision::kForbidden;
     if (token == "down") return server::AuthDecision::kUnavailable;
+    if (token == "unguarded") return server::AuthDecision::kUnproven;
     if (token == "dev")
       return object.ns == "team-a" ? server::AuthDecision::kAllowed : server::AuthDecision::kForbidden;
     return token == "stranger" ? server::AuthDecision::kForbidden : server::AuthDecision::kUnauthenticated;
@@ -149,6 +150,7 @@ TEST_CASE("Explain: refusals are Status objects and nobody is asked") {
       {"an unknown token", kTrain, "X-Muster-Token: who\r\n", 401, "this token is not one for muster"},
       {"a stranger", kTrain, "X-Muster-Token: stranger\r\n", 403, "cannot get jobs.batch \\\"train\\\""},
       {"the API server is away", kTrain, "X-Muster-Token: down\r\n", 503, "could not be asked"},
+      {"nothing guards sessions", kTrain, "X-Muster-Token: unguarded\r\n", 503, "muster manifests --only policies"},
       {"another kind", prefix + "team-a/secrets/x", admin, 400, "muster knows no kind"},
       {"a singular", prefix + "team-a/job/x", admin, 400, "the plural of a kind"},
       {"a kind with another group", prefix + "team-a/jobs.example.com/x", admin, 400, "muster knows no kind"},
