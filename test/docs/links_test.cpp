@@ -91,7 +91,7 @@ TEST_CASE("links: every link between pages leads to a file, and to a heading in 
 
 TEST_CASE("links: pages name tests of the cluster that exist") {
   std::set<std::string> tests;
-  for (const auto& entry : fs::directory_iterator(kRoot / "test/cluster")) {
+  for (const auto& entry : fs::recursive_directory_iterator(kRoot / "test/cluster")) {
     if (entry.path().extension() != ".go") continue;
     for (const std::string& name : found(read_file(entry.path()), std::regex(R"(\nfunc (Test\w+)\()")))
       tests.insert(name);

@@ -49,7 +49,7 @@ type Authority struct {
 	Certificate []byte // PEM
 }
 
-// NewAuthority is a CA that nobody knows yet.
+// NewAuthority is a CA that no client trusts yet.
 func NewAuthority(t *testing.T) *Authority {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
