@@ -12,39 +12,8 @@ namespace {
 
 using nlohmann::json;
 
-std::optional<int32_t> optional_int32(const json& object, std::string_view key) {
-  if (!int_at(object, {key})) return std::nullopt;
-  return int32_at(object, {key});
-}
-
 std::string text_at(const json& object, std::string_view key) {
   return std::string(string_at(object, {key}));
-}
-
-std::string text_of_object(const json& object) {
-  return object.empty() ? std::string() : to_text(object);
-}
-
-PodSet read_pod_set(const json& object) {
-  return {.name = text_at(object, "name"),
-          .count = int32_at(object, {"count"}, 1),
-          .min_count = optional_int32(object, "minCount"),
-          .pod_template = read_pod_template(object_at(object, {"template"})),
-          .topology_request_text = text_of_object(object_at(object, {"topologyRequest"})),
-          .asks_for_topology = asks_for_topology(object_at(object, {"topologyRequest"}))};
-}
-
-std::optional<Admission> read_admission(const json& status) {
-  const json* object = find_path(status, {"admission"});
-  if (object == nullptr || !object->is_object()) return std::nullopt;
-  Admission admission{.cluster_queue = text_at(*object, "clusterQueue"), .pod_sets = {}};
-  for (const json& item : array_at(*object, {"podSetAssignments"})) {
-    admission.pod_sets.push_back({.name = text_at(item, "name"),
-                                  .flavors = read_string_map(object_at(item, {"flavors"})),
-                                  .resource_usage = read_resource_list(object_at(item, {"resourceUsage"})),
-                                  .count = optional_int32(item, "count")});
-  }
-  return admission;
 }
 
 std::vector<AdmissionCheckState> read_checks(const json& status) {
@@ -54,8 +23,8 @@ std::vector<AdmissionCheckState> read_checks(const json& status) {
                               .state = text_at(item, "state"),
                               .message = text_at(item, "message"),
                               .last_transition = time_at(item, {"lastTransitionTime"}),
-                              .requeue_after_seconds = optional_int32(item, "requeueAfterSeconds"),
-                              .retry_count = optional_int32(item, "retryCount"),
+                              .requeue_after_seconds = optional_int32_at(item, {"requeueAfterSeconds"}),
+                              .retry_count = optional_int32_at(item, {"retryCount"}),
                               .pod_set_updates = {}};
     for (const json& update : array_at(item, {"podSetUpdates"})) {
       check.pod_set_updates.push_back({.name = text_at(update, "name"),
@@ -72,7 +41,7 @@ std::vector<AdmissionCheckState> read_checks(const json& status) {
 std::optional<RequeueState> read_requeue_state(const json& status) {
   const json* object = find_path(status, {"requeueState"});
   if (object == nullptr || !object->is_object()) return std::nullopt;
-  return RequeueState{.count = optional_int32(*object, "count"),
+  return RequeueState{.count = optional_int32_at(*object, {"count"}),
                       .requeue_at = time_at(*object, {"requeueAt"}),
                       .first_admitted_at = time_at(*object, {"firstAdmittedAt"})};
 }
@@ -81,7 +50,7 @@ WorkloadStatus read_workload_status(const json& object) {
   const json& status = object_at(object, {"status"});
   WorkloadStatus read;
   read.conditions = read_conditions(array_at(status, {"conditions"}));
-  read.admission = read_admission(status);
+  read.admission = read_admission(find_path(status, {"admission"}));
   read.admission_checks = read_checks(status);
   read.requeue_state = read_requeue_state(status);
   for (const json& item : array_at(status, {"reclaimablePods"})) {
@@ -95,11 +64,6 @@ WorkloadStatus read_workload_status(const json& object) {
   read.accumulated_past_execution_seconds = int32_at(status, {"accumulatedPastExecutionTimeSeconds"});
   read.flavors = read_flavor_history(status);
   return read;
-}
-
-// A map without its empty values, as Kubernetes prints omitempty fields.
-void put_map(json& object, std::string_view key, const Labels& map) {
-  if (!map.empty()) object[key] = map;
 }
 
 json to_json(const AdmissionCheckState& check) {
@@ -146,27 +110,7 @@ json list_or_null(const std::vector<Item>& items, Print print) {
   return list;
 }
 
-json to_json(const ReclaimablePod& pod) {
-  return {{"name", pod.name}, {"count", pod.count}};
-}
-
 }  // namespace
-
-bool asks_for_topology(const json& topology_request) {
-  // unconstrained: false and an empty level are requests too, which no flavor can fulfil.
-  for (const char* key : {"required", "preferred", "unconstrained", "podSetGroupName", "podSetSliceRequiredTopology",
-                          "podSetSliceSize"}) {
-    const json* value = find_path(topology_request, {key});
-    if (value != nullptr && !value->is_null()) return true;
-  }
-  return !array_at(topology_request, {"podsetSliceRequiredTopologyConstraints"}).empty();
-}
-
-const PodSetAssignment* Admission::find(std::string_view pod_set) const {
-  const auto found = std::find_if(pod_sets.begin(), pod_sets.end(),
-                                  [&](const PodSetAssignment& assignment) { return assignment.name == pod_set; });
-  return found == pod_sets.end() ? nullptr : &*found;
-}
 
 const PodSet* Workload::find(std::string_view pod_set) const {
   const auto found = std::find_if(pod_sets.begin(), pod_sets.end(),
@@ -195,33 +139,10 @@ WorkloadPtr read_workload(const json& object) {
     workload->priority_class = {
         .group = text_at(reference, "group"), .kind = text_at(reference, "kind"), .name = text_at(reference, "name")};
   }
-  workload->maximum_execution_seconds = optional_int32(spec, "maximumExecutionTimeSeconds");
+  workload->maximum_execution_seconds = optional_int32_at(spec, {"maximumExecutionTimeSeconds"});
   for (const json& item : array_at(spec, {"podSets"})) workload->pod_sets.push_back(read_pod_set(item));
   workload->status = read_workload_status(object);
   return workload;
-}
-
-json to_json(const Admission& admission) {
-  json assignments = json::array();
-  for (const PodSetAssignment& pod_set : admission.pod_sets) {
-    json item = {{"name", pod_set.name}};
-    put_map(item, "flavors", pod_set.flavors);
-    if (!pod_set.resource_usage.empty()) item["resourceUsage"] = to_json(pod_set.resource_usage);
-    if (pod_set.count) item["count"] = *pod_set.count;
-    assignments.push_back(std::move(item));
-  }
-  return {{"clusterQueue", admission.cluster_queue}, {"podSetAssignments", std::move(assignments)}};
-}
-
-json to_json(const std::vector<PodSet>& pod_sets) {
-  json list = json::array();
-  for (const PodSet& pod_set : pod_sets) {
-    json item = {{"name", pod_set.name}, {"count", pod_set.count}, {"template", pod_set.pod_template.to_json()}};
-    if (pod_set.min_count) item["minCount"] = *pod_set.min_count;
-    if (!pod_set.topology_request_text.empty()) item["topologyRequest"] = json::parse(pod_set.topology_request_text);
-    list.push_back(std::move(item));
-  }
-  return list;
 }
 
 json status_patch(const WorkloadStatus& before, const WorkloadStatus& status) {
@@ -245,16 +166,6 @@ json status_patch(const WorkloadStatus& before, const WorkloadStatus& status) {
   }
   put_flavor_history(before.flavors, status.flavors, patch);
   return patch;
-}
-
-std::vector<std::string> assigned_flavors(const Admission& admission) {
-  std::vector<std::string> flavors;
-  for (const PodSetAssignment& pod_set : admission.pod_sets) {
-    for (const auto& [resource, flavor] : pod_set.flavors) {
-      if (std::find(flavors.begin(), flavors.end(), flavor) == flavors.end()) flavors.push_back(flavor);
-    }
-  }
-  return flavors;
 }
 
 }  // namespace muster

@@ -13,56 +13,17 @@
 #include <string_view>
 #include <vector>
 
+#include "api/admission.h"
 #include "api/flavor_fallback.h"
 #include "api/meta/object_meta.h"
 #include "api/meta/object_pointers.h"
-#include "api/pod_spec.h"
+#include "api/pod_set.h"
+#include "api/priority_class_ref.h"
+#include "api/tolerations.h"
 #include "api/workload_conditions.h"
 #include "base/clock.h"
 
 namespace muster {
-
-// Whether a topologyRequest names a place: a level, no level at all (unconstrained), slices or a group.
-bool asks_for_topology(const nlohmann::json& topology_request);
-
-struct PodSet {
-  std::string name;
-  int32_t count = 1;
-  std::optional<int32_t> min_count;  // partial admission
-  PodTemplate pod_template;
-  // JSON text of topologyRequest, which muster hands on as it is; empty: none.
-  std::string topology_request_text;
-  // The request names a place for the pods, and does not only say how they are indexed.
-  bool asks_for_topology = false;
-};
-
-// spec.priorityClassRef; `kind` is "WorkloadPriorityClass" or "PriorityClass".
-struct PriorityClassRef {
-  SharedText group;
-  SharedText kind;
-  SharedText name;
-
-  bool operator==(const PriorityClassRef&) const = default;
-};
-
-struct PodSetAssignment {
-  std::string name;
-  std::map<std::string, std::string, std::less<>> flavors;  // by resource
-  ResourceList resource_usage;                              // of the whole pod set
-  std::optional<int32_t> count;
-
-  bool operator==(const PodSetAssignment&) const = default;
-};
-// Quota that is reserved.
-struct Admission {
-  std::string cluster_queue;
-  std::vector<PodSetAssignment> pod_sets;
-
-  bool operator==(const Admission&) const = default;
-  const PodSetAssignment* find(std::string_view pod_set) const;
-};
-// Each once, in the order of the pod sets and their resources.
-std::vector<std::string> assigned_flavors(const Admission& admission);
 
 // The changes of an admission check to the pods of one pod set.
 struct PodSetUpdate {
@@ -93,13 +54,6 @@ struct RequeueState {
   Timestamp first_admitted_at;
 
   bool operator==(const RequeueState&) const = default;
-};
-
-struct ReclaimablePod {
-  std::string name;
-  int32_t count = 0;
-
-  bool operator==(const ReclaimablePod&) const = default;
 };
 
 struct EvictionCount {
@@ -153,8 +107,5 @@ WorkloadPtr read_workload(const nlohmann::json& object);
 // The parts of a status as the API server stores them, for merge patches: what is empty
 // in `status` and not in `before` is null, what is equal in both is left out.
 nlohmann::json status_patch(const WorkloadStatus& before, const WorkloadStatus& status);
-nlohmann::json to_json(const Admission& admission);
-// spec.podSets; the list is written whole or not at all.
-nlohmann::json to_json(const std::vector<PodSet>& pod_sets);
 
 }  // namespace muster

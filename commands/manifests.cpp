@@ -1,7 +1,6 @@
 #include "commands/manifests.h"
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "commands/settings_flags.h"
 #include "commands/terminal/cli_choice.h"

@@ -4,6 +4,7 @@
 #include "api/workload.h"
 #include "forecast/scenario_build.h"
 #include "jobs/prebuilt_workload.h"
+#include "kinds/kind_description.h"
 #include "kinds/serving_types.h"
 
 namespace muster::forecast {

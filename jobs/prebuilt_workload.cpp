@@ -1,6 +1,6 @@
 #include "jobs/prebuilt_workload.h"
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "api/codec/json.h"
 #include "api/meta/constants.h"

@@ -13,8 +13,9 @@
 #include <vector>
 
 #include "api/config/rule_settings.h"
+#include "api/meta/object_meta.h"
 #include "api/meta/resource_type.h"
-#include "api/workload.h"
+#include "api/pod_set.h"
 #include "base/result.h"
 #include "jobs/job_kind.h"
 #include "kinds/pod_set_info.h"

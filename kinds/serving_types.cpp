@@ -9,6 +9,7 @@
 #include "api/codec/json.h"
 #include "api/pods/counts.h"
 #include "base/whole_number.h"
+#include "kinds/kind_description.h"
 #include "kinds/kind_hook.h"
 
 namespace muster {

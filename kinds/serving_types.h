@@ -5,9 +5,10 @@
 #include <string_view>
 
 #include "api/meta/resource_type.h"
-#include "kinds/kind_description.h"
 
 namespace muster {
+
+struct KindDescription;
 
 inline constexpr ResourceType kDeployments{"apps", "v1", "deployments", "Deployment", true, "apps/v1"};
 inline constexpr ResourceType kStatefulSets{"apps", "v1", "statefulsets", "StatefulSet", true, "apps/v1"};

@@ -8,13 +8,14 @@
 #include "api/config_map.h"
 #include "api/job.h"
 #include "api/jobset.h"
-#include "api/limit_range.h"
 #include "api/pod.h"
 #include "api/pods/in_place_pod.h"
+#include "api/pods/limit_range.h"
 #include "api/pods/queued_pod.h"
 #include "api/workload.h"
 #include "base/overloaded.h"
 #include "kinds/described_job.h"
+#include "kinds/kind_description.h"
 #include "kinds/serving_types.h"
 
 namespace muster {

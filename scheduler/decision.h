@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "api/workload.h"
+#include "api/admission.h"
+#include "api/meta/object_pointers.h"
 #include "scheduler/decision_fwd.h"
 #include "scheduler/outcome.h"
 #include "scheduler/preemption/preemption_reason.h"

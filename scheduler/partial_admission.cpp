@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "api/workload.h"
+
 namespace muster::scheduler {
 namespace {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "api/workload.h"
+#include "api/meta/object_pointers.h"
 
 namespace muster::scheduler {
 

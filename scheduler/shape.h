@@ -9,7 +9,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "api/workload.h"
+#include "api/pod_spec.h"
 #include "scheduler/quota/names.h"
 
 namespace muster::scheduler {

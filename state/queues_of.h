@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "api/workload.h"
+#include "api/meta/object_pointers.h"
 #include "state/cluster_state.h"
 
 namespace muster::state {

@@ -198,6 +198,11 @@ int32_t int32_at(const json& value, std::initializer_list<std::string_view> keys
       int_at(value, keys).value_or(absent), std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()));
 }
 
+std::optional<int32_t> optional_int32_at(const json& value, std::initializer_list<std::string_view> keys) {
+  if (!int_at(value, keys)) return std::nullopt;
+  return int32_at(value, keys);
+}
+
 bool bool_at(const json& value, std::initializer_list<std::string_view> keys) {
   const json* found = find_path(value, keys);
   return found && found->is_boolean() && found->get<bool>();

@@ -41,6 +41,7 @@ std::string_view string_at(const nlohmann::json& value, std::initializer_list<st
 std::optional<int64_t> int_at(const nlohmann::json& value, std::initializer_list<std::string_view> keys);
 // For fields that Kubernetes keeps as int32: clamped to them; `absent` when there is none.
 int32_t int32_at(const nlohmann::json& value, std::initializer_list<std::string_view> keys, int32_t absent = 0);
+std::optional<int32_t> optional_int32_at(const nlohmann::json& value, std::initializer_list<std::string_view> keys);
 bool bool_at(const nlohmann::json& value, std::initializer_list<std::string_view> keys);
 // The strings of an array; other items are left out.
 std::vector<std::string> strings_at(const nlohmann::json& value, std::initializer_list<std::string_view> keys);

@@ -55,6 +55,10 @@ Labels read_string_map(const json& map) {
   return read;
 }
 
+void put_map(json& object, std::string_view key, const Labels& map) {
+  if (!map.empty()) object[key] = map;
+}
+
 ObjectMeta read_meta(const json& object) {
   ObjectMeta meta;
   meta.ns = string_at(object, {"metadata", "namespace"});

@@ -47,6 +47,8 @@ uint64_t read_version(std::string_view text);
 ObjectMeta read_meta(const nlohmann::json& object);
 // Of any map from string to string; values that are not strings are left out.
 Labels read_string_map(const nlohmann::json& map);
+// Nothing for an empty map, as Kubernetes prints it.
+void put_map(nlohmann::json& object, std::string_view key, const Labels& map);
 
 struct Condition {
   SharedText type;

@@ -7,9 +7,9 @@
 #include <optional>
 #include <vector>
 
-#include "api/limit_range.h"
 #include "api/meta/field_error.h"
 #include "api/pod_spec.h"
+#include "api/pods/limit_range.h"
 
 namespace muster {
 

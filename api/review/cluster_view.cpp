@@ -5,9 +5,9 @@
 
 #include "api/cluster_queue.h"
 #include "api/codec/json.h"
-#include "api/limit_range.h"
 #include "api/meta/constants.h"
 #include "api/meta/object_meta.h"
+#include "api/pods/limit_range.h"
 #include "api/workload.h"
 #include "kinds/kind_description.h"
 

@@ -1,7 +1,7 @@
 #include "commands/agent/decision.h"
 
 #include <limits>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "api/codec/json.h"
 #include "api/jobset.h"

@@ -1,6 +1,5 @@
 #include "commands/explain/fetch_explanation.h"
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 

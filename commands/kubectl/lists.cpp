@@ -8,6 +8,7 @@
 
 #include "api/codec/json.h"
 #include "api/meta/submitter.h"
+#include "api/workload.h"
 #include "commands/kubectl/local_reading.h"
 #include "explain/lists/holder_list.h"
 #include "explain/lists/queue_list.h"

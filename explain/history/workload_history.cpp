@@ -5,6 +5,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "api/workload.h"
+
 namespace muster::explain {
 namespace {
 
@@ -108,6 +110,10 @@ void WorkloadHistory::count(Record& record) {
   if (record.ended != 0) ns.ended_charge += charge - record.charge;
   record.bytes = size;
   record.charge = charge;
+}
+
+void WorkloadHistory::remove(const Workload& workload, Timestamp now) {
+  remove(digest_of(workload.meta.uid), now);
 }
 
 void WorkloadHistory::put(const Workload& workload, Timestamp now) {

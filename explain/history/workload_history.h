@@ -40,7 +40,7 @@ class WorkloadHistory {
 
   // A version of it was seen, the first or another.
   void put(const Workload& workload, Timestamp now);
-  void remove(const Workload& workload, Timestamp now) { remove(digest_of(workload.meta.uid), now); }
+  void remove(const Workload& workload, Timestamp now);
   // These are all that there are.
   void relist(const std::vector<TypedObject>& workloads, Timestamp now);
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "api/texts/workload_texts.h"
+#include "api/workload.h"
 
 namespace muster::explain {
 namespace {

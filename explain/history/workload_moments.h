@@ -13,7 +13,8 @@
 #include <vector>
 
 #include "api/explained.h"
-#include "api/workload.h"
+#include "api/meta/object_meta.h"
+#include "api/meta/object_pointers.h"
 #include "base/shared_text.h"
 
 namespace muster::explain {

@@ -10,6 +10,7 @@
 #include "api/jobset.h"
 #include "api/meta/names.h"
 #include "api/requests.h"
+#include "api/workload.h"
 #include "api/workload_conditions.h"
 #include "base/did_you_mean.h"
 #include "explain/lists/workload_list.h"

@@ -5,6 +5,7 @@
 
 #include "api/codec/json.h"
 #include "api/jobset.h"
+#include "api/workload.h"
 
 namespace muster::explain {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "api/jobset.h"
 #include "api/requests.h"
+#include "api/workload.h"
 #include "api/workload_conditions.h"
 #include "explain/lists/workload_list.h"
 #include "explain/lists/workload_state.h"

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/meta/resource_type.h"
 #include "api/meta/selectors.h"
 #include "base/result.h"
 

@@ -10,6 +10,7 @@
 #include "api/meta/selector_text.h"
 #include "api/meta/submitter.h"
 #include "api/requests.h"
+#include "api/workload.h"
 #include "explain/lists/workload_state.h"
 #include "jobs/job_kind.h"
 

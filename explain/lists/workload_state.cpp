@@ -6,6 +6,7 @@
 #include "api/meta/constants.h"
 #include "api/pods/pod_reason.h"
 #include "api/texts/workload_texts.h"
+#include "api/workload.h"
 #include "api/workload_conditions.h"
 
 namespace muster::explain {

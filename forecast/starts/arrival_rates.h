@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "api/workload.h"
+#include "api/meta/object_pointers.h"
+#include "api/meta/time.h"
 
 namespace muster::starts {
 

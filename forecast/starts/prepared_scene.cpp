@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <map>
 
-#include "api/limit_range.h"
+#include "api/pods/limit_range.h"
 #include "api/workload_conditions.h"
 #include "forecast/starts/start_course.h"
 #include "scheduler/eligibility.h"

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "api/workload.h"
+#include "api/pod_set.h"
 #include "kinds/described_job.h"
 
 namespace muster::jobs {

@@ -6,6 +6,7 @@
 #include "api/codec/go_strconv.h"
 #include "api/codec/json.h"
 #include "api/meta/constants.h"
+#include "api/workload.h"
 #include "jobs/pod/pod_group.h"
 #include "kinds/kind_description.h"
 

@@ -1,6 +1,6 @@
 #include "jobs/pod/group_name.h"
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "api/codec/json.h"
 #include "api/meta/constants.h"

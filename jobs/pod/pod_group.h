@@ -11,8 +11,9 @@
 #include <vector>
 
 #include "api/config/rule_settings.h"
+#include "api/meta/object_pointers.h"
+#include "api/pod_set.h"
 #include "api/pods/queued_pod.h"
-#include "api/workload.h"
 #include "base/clock.h"
 #include "base/result.h"
 #include "jobs/job_kind.h"

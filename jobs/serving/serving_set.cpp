@@ -8,6 +8,7 @@
 #include "api/pods/counts.h"
 #include "base/whole_number.h"
 #include "jobs/workload_name.h"
+#include "kinds/kind_description.h"
 #include "kinds/serving_types.h"
 
 namespace muster::jobs {

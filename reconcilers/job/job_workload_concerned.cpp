@@ -6,6 +6,7 @@
 #include "api/cluster_queue.h"
 #include "api/job.h"
 #include "api/jobset.h"
+#include "api/workload.h"
 #include "jobs/job_kind.h"
 #include "jobs/queued_job.h"
 #include "kinds/kind_description.h"

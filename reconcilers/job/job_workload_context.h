@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "api/workload.h"
+#include "api/meta/object_pointers.h"
 #include "jobs/management.h"
 #include "jobs/queued_job.h"
 #include "reconcilers/reconciler.h"

@@ -1,7 +1,6 @@
 #include "reconcilers/job/job_workload_deleted.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "api/workload_conditions.h"

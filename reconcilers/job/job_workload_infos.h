@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "api/workload.h"
+#include "api/meta/object_pointers.h"
 #include "base/result.h"
 #include "reconcilers/job/job_workload_context.h"
 #include "reconcilers/start/start_contribution.h"

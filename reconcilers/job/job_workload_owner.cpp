@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/review/cluster_view.h"
+#include "api/workload.h"
 #include "jobs/job_kind.h"
 #include "kinds/kind_description.h"
 #include "state/index/indexes.h"

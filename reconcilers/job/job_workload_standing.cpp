@@ -1,7 +1,6 @@
 #include "reconcilers/job/job_workload_standing.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <tuple>
 
 #include "api/meta/constants.h"

@@ -6,7 +6,7 @@
 
 #include "api/job.h"
 #include "api/jobset.h"
-#include "api/workload.h"
+#include "api/pod_set.h"
 #include "state/cluster_state.h"
 
 namespace muster::reconcilers {

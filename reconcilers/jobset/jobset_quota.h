@@ -6,7 +6,7 @@
 
 #include "api/job.h"
 #include "api/jobset.h"
-#include "api/workload.h"
+#include "api/pod_set.h"
 #include "reconcilers/reconciler.h"
 
 namespace muster::reconcilers {

@@ -2,6 +2,7 @@
 
 #include "api/meta/constants.h"
 #include "jobs/management.h"
+#include "kinds/kind_description.h"
 #include "kinds/serving_types.h"
 #include "reconcilers/job/job_workload_owner.h"
 #include "reconcilers/serving/serving_context.h"

@@ -1,11 +1,11 @@
 #include "reconcilers/workload/pods_left.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "api/job.h"
 #include "api/jobset.h"
 #include "api/meta/constants.h"
+#include "api/workload.h"
 #include "base/ascii.h"
 #include "jobs/batch_job/batch_job.h"
 #include "jobs/pod_selector.h"

@@ -1,6 +1,7 @@
 #include "reconcilers/workload/unready_parts.h"
 
 #include "api/requests.h"
+#include "api/workload.h"
 #include "jobs/job_kind.h"
 #include "jobs/jobset/startup_gates.h"
 

@@ -1,7 +1,6 @@
 #include "reconcilers/workload/workload.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "api/texts/workload_texts.h"
 #include "jobs/job_kind.h"

@@ -1,7 +1,5 @@
 #include "reconcilers/workload/workload_priority.h"
 
-#include <nlohmann/json.hpp>
-
 #include "api/cluster_queue.h"
 #include "api/workload.h"
 

@@ -16,7 +16,7 @@
 
 #include "api/config/queue_settings.h"
 #include "api/flavor_fallback.h"
-#include "api/workload.h"
+#include "api/meta/object_pointers.h"
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "engine/events.h"

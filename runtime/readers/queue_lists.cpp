@@ -1,6 +1,5 @@
 #include "runtime/readers/queue_lists.h"
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 

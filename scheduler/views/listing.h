@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "api/cluster_queue.h"
-#include "api/workload.h"
+#include "api/meta/object_pointers.h"
+#include "api/meta/time.h"
 
 namespace muster::scheduler {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "api/workload.h"
+#include "api/meta/object_pointers.h"
 #include "scheduler/order/workload_order.h"
 
 namespace muster::scheduler {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "api/workload.h"
+#include "api/meta/object_pointers.h"
 
 namespace muster::scheduler {
 

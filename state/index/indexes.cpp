@@ -2,8 +2,8 @@
 
 #include "api/cluster_queue.h"
 #include "api/job.h"
-#include "api/limit_range.h"
 #include "api/meta/constants.h"
+#include "api/pods/limit_range.h"
 #include "api/pods/queued_pod.h"
 #include "api/workload.h"
 #include "jobs/job_kind.h"

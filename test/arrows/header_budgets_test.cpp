@@ -65,15 +65,15 @@ struct Budget {
 
 TEST_CASE("header budgets: a change of a header compiles no more sources again than it may") {
   static constexpr Budget kBudgets[] = {
-      {"api/workload.h", 200, 168},
-      {"kinds/predicate.h", 79, 75},
-      {"kinds/kind_description.h", 78, 74},
+      {"api/workload.h", 169, 136},
+      {"kinds/predicate.h", 71, 67},
+      {"kinds/kind_description.h", 70, 66},
       {"scheduler/state.h", 72, 50},
       {"api/job.h", 71, 95},
-      {"api/jobset.h", 68, 42},
+      {"api/jobset.h", 66, 42},
       {"api/cluster_queue.h", 145, 134},
       {"scheduler/decision.h", 33, 37},
-      {"nlohmann/json.hpp", 529, 424},
+      {"nlohmann/json.hpp", 527, 424},
   };
   const Includes includes = includes_of_all();
   auto product = sources_by_header(includes, false), tests = sources_by_header(includes, true);

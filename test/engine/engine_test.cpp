@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "base/encoding.h"
+#include "kinds/kind_description.h"
 #include "kinds/serving_types.h"
 #include "kinds/watched_kinds.h"
 

@@ -1,5 +1,6 @@
 // What a list of Workloads shows by its filters, in which order, and what it counts.
 #include "api/meta/submitter.h"
+#include "api/workload.h"
 #include "explain/lists/workload_list.h"
 #include "explain/lists/workload_state.h"
 #include "test/explain/explain_cluster.h"

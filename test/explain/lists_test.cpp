@@ -2,6 +2,7 @@
 #include <set>
 
 #include "api/jobset.h"
+#include "api/workload.h"
 #include "explain/lists/holder_list.h"
 #include "explain/lists/queue_list.h"
 #include "explain/lists/workload_list.h"

@@ -9,6 +9,7 @@
 
 #include "api/meta/constants.h"
 #include "api/texts/workload_texts.h"
+#include "api/workload.h"
 
 namespace workload_history_test {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/codec/json.h"
+#include "api/workload.h"
 #include "jobs/job_kind.h"
 #include "test/world/invariants/at_rest.h"
 

@@ -1,6 +1,7 @@
 #include "test/faults/tenant_life.h"
 
 #include "api/codec/json.h"
+#include "kinds/serving_types.h"
 #include "test/faults/life_cluster.h"
 #include "test/simulation/queues.h"
 #include "test/world/tenant.h"

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/config/rule_settings.h"
+#include "api/workload.h"
 
 namespace pod_group_test {
 

@@ -65,7 +65,7 @@ constexpr StatusFields kWriters[] = {
     {"Workload", ".conditions", "api/meta/object_meta.cpp"},
     {"Workload", ".admission.podSetAssignments[].topologyAssignment", kByNobody},
     {"Workload", ".admission.podSetAssignments[].delayedTopologyRequest", kByNobody},
-    {"Workload", ".admission", "api/workload.cpp"},
+    {"Workload", ".admission", "api/admission.cpp"},
     {"Workload", ".requeueState", "api/workload.cpp"},
     {"Workload", ".reclaimablePods", "api/workload.cpp"},
     {"Workload", ".admissionChecks[].podSetUpdates", kByOthers},

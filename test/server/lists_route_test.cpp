@@ -6,6 +6,7 @@
 #include <set>
 
 #include "api/meta/submitter.h"
+#include "api/workload.h"
 #include "server/list_cache.h"
 #include "server/request_query.h"
 

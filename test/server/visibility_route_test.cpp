@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/workload.h"
 #include "server/visibility_discovery.h"
 #include "test/server/test_server.h"
 

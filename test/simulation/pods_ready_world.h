@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "api/codec/json.h"
+#include "api/workload.h"
 #include "test/simulation/manifests.h"
 #include "test/simulation/queues.h"
 #include "test/simulation/require_done.h"

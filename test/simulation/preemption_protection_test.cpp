@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "api/codec/json.h"
+#include "api/workload.h"
 #include "test/simulation/manifests.h"
 #include "test/simulation/queues.h"
 #include "test/simulation/require_done.h"

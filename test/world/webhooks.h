@@ -8,7 +8,6 @@
 
 #include "api/config/rule_settings.h"
 #include "api/review/cluster_view.h"
-#include "api/workload.h"
 #include "test/world/api_server.h"
 
 namespace muster::world {

@@ -3,7 +3,6 @@
 //
 //   metadata: {annotations: {muster.batch/group-scheduling-timeout-seconds: "300"}}
 //   spec: {groupSchedulingConfig: {timeoutAfterSeconds: 600}}
-#include <nlohmann/json.hpp>
 
 #include "jobs/group_scheduling.h"
 #include "validators/validator.h"

@@ -2,7 +2,6 @@
 // barrier, so no job can request a barrier. Rejected there, for example:
 //
 //   groupSchedulingConfig: {timeoutAfterSeconds: 300}
-#include <nlohmann/json.hpp>
 
 #include "jobs/group_scheduling.h"
 #include "validators/validator.h"

@@ -6,7 +6,6 @@
 //     template: {apiVersion: batch/v1, kind: Job, spec: {parallelism: 50, ...}}
 //
 // The webhook of AppWrapper itself has such a rule too, but it is not always installed.
-#include <nlohmann/json.hpp>
 
 #include "jobs/management.h"
 #include "kinds/kind_hook.h"

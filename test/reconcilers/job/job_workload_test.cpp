@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/workload.h"
 #include "jobs/job_kind.h"
 #include "jobs/queued_job.h"
 #include "test/reconcilers/job/queued_train.h"

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/workload.h"
+
 namespace history_recorder_test {
 
 using namespace muster;

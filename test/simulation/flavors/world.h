@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 #include "api/codec/json.h"
+#include "api/workload.h"
 #include "test/simulation/manifests.h"
 #include "test/simulation/queues.h"
 #include "test/simulation/require_done.h"

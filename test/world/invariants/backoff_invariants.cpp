@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/workload.h"
 #include "api/workload_conditions.h"
 #include "kinds/described_job.h"
 #include "kinds/typed_object.h"

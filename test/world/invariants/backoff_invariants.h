@@ -13,7 +13,7 @@
 #include <string>
 
 #include "api/config/queue_settings.h"
-#include "api/workload.h"
+#include "api/meta/object_pointers.h"
 #include "test/world/api_server.h"
 
 namespace muster::world {

@@ -1,5 +1,7 @@
 #include "test/world/invariants/flavor_invariants.h"
 
+#include "api/workload.h"
+
 namespace muster::world {
 
 void FlavorInvariants::see(const Change& change) {

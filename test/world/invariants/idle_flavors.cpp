@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/pods/pod_requests.h"
+#include "api/workload.h"
 #include "kinds/typed_object.h"
 
 namespace muster::world {

@@ -12,8 +12,8 @@
 #include <string>
 
 #include "api/cluster_queue.h"
+#include "api/meta/object_pointers.h"
 #include "api/requests.h"
-#include "api/workload.h"
 #include "test/world/api_server.h"
 
 namespace muster::world {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/texts/workload_texts.h"
+#include "api/workload.h"
 #include "kinds/typed_object.h"
 
 namespace muster::world {

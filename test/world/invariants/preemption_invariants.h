@@ -17,7 +17,8 @@
 #include <string>
 
 #include "api/cluster_queue.h"
-#include "api/workload.h"
+#include "api/meta/object_pointers.h"
+#include "api/priority_class_ref.h"
 #include "test/world/api_server.h"
 
 namespace muster::world {

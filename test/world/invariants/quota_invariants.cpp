@@ -7,6 +7,7 @@
 #include "api/meta/constants.h"
 #include "api/meta/time.h"
 #include "api/pods/queued_pod.h"
+#include "api/workload.h"
 #include "jobs/job_kind.h"
 #include "kinds/typed_object.h"
 

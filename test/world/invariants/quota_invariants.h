@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "api/cluster_queue.h"
-#include "api/workload.h"
+#include "api/meta/object_pointers.h"
 #include "test/world/api_server.h"
 
 namespace muster::world {

@@ -1,4 +1,4 @@
-#include "api/limit_range.h"
+#include "api/pods/limit_range.h"
 
 #include <nlohmann/json.hpp>
 
