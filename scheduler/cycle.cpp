@@ -70,6 +70,7 @@ void Cycle::find_placement(CycleEntry& entry) const {
                         {.preemptor = workload,
                          .contested = placement.contested(),
                          .claim = claim_to_evict_for(placement),
+                         .asks = asks_of(placement),
                          .now = now_},
                         entry.spared);
   };
@@ -78,7 +79,7 @@ void Cycle::find_placement(CycleEntry& entry) const {
   if (entry.placement.mode == FitMode::kFit) return;
   if (entry.placement.mode == FitMode::kPreempt) {
     entry.victims = victims_for(entry.placement);
-    if (!entry.victims.empty()) return;
+    if (!entry.victims.empty()) return assign_without_victims(entry);
   }
   if (!can_be_reduced(*workload.object)) return;
   Placement reduced;
@@ -95,6 +96,27 @@ void Cycle::find_placement(CycleEntry& entry) const {
   if (!found) return;
   entry.placement = std::move(reduced);
   entry.victims = std::move(victims);
+  assign_without_victims(entry);
+}
+
+std::vector<FurtherAsk> Cycle::asks_of(const Placement& placement) const {
+  return state_.capacity.has_further() ? placement.asks() : std::vector<FurtherAsk>();
+}
+
+// What it gets of further capacities once its victims have left.
+void Cycle::assign_without_victims(CycleEntry& entry) const {
+  if (!state_.capacity.has_further() || entry.victims.empty()) return;
+  const Capacity::Simulation simulation(state_.capacity);
+  SimulatedRemoval gone(state_);
+  for (const Victim& victim : entry.victims) gone.take(*victim.workload);
+  entry.placement.take(state_.capacity.assign_all(*entry.workload->object, entry.placement.asks()));
+}
+
+// Earlier Workloads of the cycle have taken what it was to get; on the same flavors there can be more.
+void Cycle::assign_again(CycleEntry& entry) const {
+  if (!state_.capacity.lacks_further(entry.placement.claim.further)) return;
+  const Capacity::AssignedAll again = state_.capacity.assign_all(*entry.workload->object, entry.placement.asks());
+  if (again.short_ones.empty()) entry.placement.take(again);
 }
 
 // Quota that is nearest in the tree first, because other queues can need borrowed quota; then priority, then age. A
@@ -175,6 +197,7 @@ void Cycle::process(CycleEntry& entry) {
   state_.subject = entry.workload;
   if (overlaps(entry)) recompute(entry);
   const FitMode mode = entry.placement.mode;
+  if (mode == FitMode::kFit) assign_again(entry);
   if (mode == FitMode::kNoFit) return refuse(entry, AttemptResult::kNoFit, entry.placement.no_fit_reason);
   if (mode == FitMode::kPreempt && entry.victims.empty()) {
     // No Workload can be evicted now. Free quota is reserved for this cycle, unless it can always be

@@ -48,6 +48,9 @@ class Cycle {
  private:
   void nominate(CycleEntry& entry) const;
   void find_placement(CycleEntry& entry) const;
+  std::vector<FurtherAsk> asks_of(const Placement& placement) const;
+  void assign_without_victims(CycleEntry& entry) const;
+  void assign_again(CycleEntry& entry) const;
   void process_in_order();
   void process_fairly();
   void process(CycleEntry& entry);

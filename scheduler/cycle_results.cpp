@@ -100,6 +100,7 @@ void Cycle::admit(CycleEntry& entry) {
       if (std::find(held.used_quotas.begin(), held.used_quotas.end(), choice.quota) == held.used_quotas.end())
         held.used_quotas.push_back(choice.quota);
     }
+    state_.capacity.write(placed.uses, assignment);
     decision.admission.pod_sets.push_back(std::move(assignment));
   }
   held.claim = std::move(entry.placement.claim);

@@ -36,6 +36,28 @@ std::vector<QuotaId> Placement::contested() const {
   return quotas;
 }
 
+// The choices of a resource group stand together, and no two groups have the same flavor.
+void add_asks(uint32_t pod_set, const PodSetPlacement& placed, std::vector<FurtherAsk>& asks) {
+  for (const FlavorChoice& choice : placed.choices) {
+    const bool known = !asks.empty() && asks.back().pod_set == pod_set && asks.back().flavor == choice.flavor;
+    if (!known) asks.push_back({pod_set, placed.count, choice.flavor});
+  }
+}
+
+std::vector<FurtherAsk> Placement::asks() const {
+  std::vector<FurtherAsk> asks;
+  for (size_t i = 0; i < pod_sets.size(); ++i) add_asks(static_cast<uint32_t>(i), pod_sets[i], asks);
+  return asks;
+}
+
+void Placement::take(const Capacity::AssignedAll& assigned) {
+  claim.further.clear();
+  for (size_t i = 0; i < pod_sets.size(); ++i) {
+    pod_sets[i].uses = i < assigned.uses.size() ? assigned.uses[i] : CapacityUses();
+    add_uses(claim.further, pod_sets[i].uses);
+  }
+}
+
 // Resources in the order of Kueue's visits, because the first resource of a group chooses its flavor.
 std::vector<ResourceAmount> FlavorAssigner::requests_of(size_t pod_set, int32_t count) const {
   std::vector<ResourceAmount> requests = workload_.pod_sets[pod_set].per_pod;
@@ -71,6 +93,7 @@ Placement FlavorAssigner::place(const std::vector<int32_t>& counts) const {
                                         [&](const ResourceAmount& entry) { return entry.resource == choice.resource; });
       add_amount(placement.claim.quota, choice.quota, request->amount);
     }
+    add_uses(placement.claim.further, pod_set.uses);
     placement.pod_sets.push_back(std::move(pod_set));
     if (!placed) break;
   }
@@ -85,6 +108,7 @@ bool FlavorAssigner::place_pod_set(size_t index, Placement& placement, PodSetPla
   // A pod set without a flavor ends its scan, also for resources that got a flavor.
   const auto give_up = [&] {
     pod_set.choices.clear();
+    pod_set.uses.clear();
     positions.erase(positions.begin() + before, positions.end());
   };
   for (const ResourceAmount& request : pod_set.requests) {
@@ -99,7 +123,7 @@ bool FlavorAssigner::place_pod_set(size_t index, Placement& placement, PodSetPla
     }
     // Chosen together with an earlier resource of its group.
     if (pod_set.choice(request.resource) != nullptr) continue;
-    Scan found = scan(*group, index, pod_set, request.resource, placement.claim);
+    Scan found = scan(*group, index, pod_set, request.resource, placement);
     reason = std::max(reason, found.reason);
     if (found.choices.empty()) {
       pod_set.obstacles = std::move(found.obstacles);
@@ -111,7 +135,7 @@ bool FlavorAssigner::place_pod_set(size_t index, Placement& placement, PodSetPla
       pod_set.choices.push_back(choice);
       positions.push_back({static_cast<uint32_t>(index), choice.resource, found.stopped_at});
     }
-    for (const CapacityUse& use : found.uses) add_use(placement.claim.further, use);
+    add_uses(pod_set.uses, found.uses);
     pod_set.obstacles.insert(pod_set.obstacles.end(), found.obstacles.begin(), found.obstacles.end());
   }
   // Pods without counted requests have no flavor, and so no topology.
@@ -124,7 +148,7 @@ bool FlavorAssigner::place_pod_set(size_t index, Placement& placement, PodSetPla
 // The flavors of a group in their order. An attempt ends at the first fitting flavor, and the next attempt continues
 // after it: so a Workload that was not admitted on that flavor reaches the others (flavorFungibility, KEP-582).
 FlavorAssigner::Scan FlavorAssigner::scan(const QueueGroup& group, size_t index, const PodSetPlacement& pod_set,
-                                          ResourceId first, const Claim& before) const {
+                                          ResourceId first, const Placement& before) const {
   Scan scan;
   const PodSet& asked = workload_.object->pod_sets[index];
   const int count = static_cast<int>(group.flavors.size());
@@ -154,7 +178,7 @@ FlavorAssigner::Scan FlavorAssigner::scan(const QueueGroup& group, size_t index,
       refuse(PendingReason::kNoMatchingFlavor);
       continue;
     }
-    Try tried = try_flavor(group, flavor, pod_set.requests, before.quota, scan.obstacles);
+    Try tried = try_flavor(group, flavor, pod_set.requests, before.claim.quota, scan.obstacles);
     ask_further(flavor, index, pod_set, before, tried, scan.obstacles);
     if (tried.standing.rank == Rank::kNoFit) refuse(tried.reason);
     const bool stop = !go_on(tried.standing);
@@ -229,14 +253,15 @@ FlavorAssigner::Try FlavorAssigner::try_flavor(const QueueGroup& group, FlavorId
 }
 
 // After quota: without quota on the flavor it does not matter what else there is.
-void FlavorAssigner::ask_further(FlavorId flavor, size_t index, const PodSetPlacement& pod_set, const Claim& before,
+void FlavorAssigner::ask_further(FlavorId flavor, size_t index, const PodSetPlacement& pod_set, const Placement& before,
                                  Try& tried, std::vector<FlavorRejection>& obstacles) const {
-  if (tried.standing.rank == Rank::kNoFit) return;
+  if (tried.standing.rank == Rank::kNoFit || !state_.capacity.has_further()) return;
   Capacity::Assigned assigned = state_.capacity.assign({.workload = *workload_.object,
                                                         .pod_set = workload_.object->pod_sets[index],
                                                         .count = pod_set.count,
                                                         .flavor = state_.names.flavor_name(flavor),
-                                                        .earlier = before.further});
+                                                        .earlier = before.claim.further,
+                                                        .of_pod_set = pod_set.uses});
   tried.uses = std::move(assigned.uses);
   if (assigned.shortages.empty()) return;
   bool permanent = false;
@@ -250,15 +275,22 @@ void FlavorAssigner::ask_further(FlavorId flavor, size_t index, const PodSetPlac
   for (FlavorChoice& choice : tried.choices) choice.mode = permanent ? FitMode::kNoFit : FitMode::kPreempt;
   if (permanent) tried.reason = PendingReason::kExceedsMaxQuota;
   tried.standing.rank =
-      permanent ? Rank::kNoFit : std::min(tried.standing.rank, rank_after_preemption(pod_set, before, tried));
+      permanent ? Rank::kNoFit
+                : std::min(tried.standing.rank, rank_after_preemption(flavor, index, pod_set, before, tried));
 }
 
 // With victims for all that the pod set needs on this flavor: for quota alone there can be some that free nothing else.
-FlavorAssigner::Rank FlavorAssigner::rank_after_preemption(const PodSetPlacement& pod_set, const Claim& before,
+FlavorAssigner::Rank FlavorAssigner::rank_after_preemption(FlavorId flavor, size_t index,
+                                                           const PodSetPlacement& pod_set, const Placement& before,
                                                            const Try& tried) const {
   if (tried.standing.rank == Rank::kNoCandidates) return Rank::kNoCandidates;
-  PreemptionRequest request{.preemptor = workload_, .contested = {}, .claim = before, .now = now_};
-  for (const CapacityUse& use : tried.uses) add_use(request.claim.further, use);
+  std::vector<FurtherAsk> asks = before.asks();
+  add_asks(static_cast<uint32_t>(index), pod_set, asks);
+  asks.push_back({static_cast<uint32_t>(index), pod_set.count, flavor});
+  PreemptionRequest request{
+      .preemptor = workload_, .contested = {}, .claim = before.claim, .asks = std::move(asks), .now = now_};
+  add_uses(request.claim.further, pod_set.uses);
+  add_uses(request.claim.further, tried.uses);
   for (const FlavorChoice& choice : tried.choices) {
     request.contested.push_back(choice.quota);
     const auto asked = std::find_if(pod_set.requests.begin(), pod_set.requests.end(),

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "scheduler/capacity/capacity.h"
 #include "scheduler/capacity/claim.h"
 #include "scheduler/outcome.h"
 #include "scheduler/preemption/protection.h"
@@ -39,6 +40,7 @@ struct PodSetPlacement {
   int32_t count = 0;
   std::vector<ResourceAmount> requests{};    // of all its pods
   std::vector<FlavorChoice> choices{};       // empty: no flavor for some resource
+  CapacityUses uses{};                       // of further capacities
   std::vector<FlavorRejection> obstacles{};  // empty: it fits
 
   FitMode mode() const;
@@ -55,7 +57,13 @@ struct Placement {
   PendingReason no_fit_reason = PendingReason::kNone;
 
   std::vector<QuotaId> contested() const;  // chosen, but only after preemption
+  // From which the uses of further capacities follow.
+  std::vector<FurtherAsk> asks() const;
+  // Those of the same flavors, as the counts are now.
+  void take(const Capacity::AssignedAll& assigned);
 };
+// Of one pod set, added to `asks`.
+void add_asks(uint32_t pod_set, const PodSetPlacement& placed, std::vector<FurtherAsk>& asks);
 
 class FlavorAssigner {
  public:
@@ -93,13 +101,14 @@ class FlavorAssigner {
   std::vector<ResourceAmount> requests_of(size_t pod_set, int32_t count) const;
   bool place_pod_set(size_t index, Placement& placement, PodSetPlacement& pod_set) const;
   Scan scan(const QueueGroup& group, size_t index, const PodSetPlacement& pod_set, ResourceId first,
-            const Claim& before) const;
+            const Placement& before) const;
   bool pinned_out(size_t pod_set, ResourceId resource, FlavorId flavor) const;
   Try try_flavor(const QueueGroup& group, FlavorId flavor, const std::vector<ResourceAmount>& requests,
                  const Amounts& before, std::vector<FlavorRejection>& obstacles) const;
-  void ask_further(FlavorId flavor, size_t index, const PodSetPlacement& pod_set, const Claim& before, Try& tried,
+  void ask_further(FlavorId flavor, size_t index, const PodSetPlacement& pod_set, const Placement& before, Try& tried,
                    std::vector<FlavorRejection>& obstacles) const;
-  Rank rank_after_preemption(const PodSetPlacement& pod_set, const Claim& before, const Try& tried) const;
+  Rank rank_after_preemption(FlavorId flavor, size_t index, const PodSetPlacement& pod_set, const Placement& before,
+                             const Try& tried) const;
   Standing stand(QuotaId quota, int64_t before, int64_t request, bool ask_preemption,
                  std::vector<FlavorRejection>& obstacles, PendingReason& reason) const;
   bool preferred(const Standing& a, const Standing& b) const;

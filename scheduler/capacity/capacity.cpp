@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/workload.h"
+
 namespace muster::scheduler {
 
 Capacity::Capacity(const QuotaIdTable& names, FurtherCapacities further)
-    : ledger_(names), further_(std::move(further)) {
+    : names_(names), ledger_(names), further_(std::move(further)) {
   CapacityId last = kQuotaCapacity;
   for (const auto& capacity : further_) capacity->id_ = ++last;
 }
@@ -43,17 +45,41 @@ Capacity::Assigned Capacity::assign(const PodSetAsk& ask) const {
   Assigned assigned;
   for (const auto& capacity : further_) {
     CapacityAnswer answer = capacity->assign(ask);
-    for (const CapacityUse& use : answer.uses) add_use(assigned.uses, use);
+    add_uses(assigned.uses, answer.uses);
     if (answer.shortage) assigned.shortages.push_back(std::move(*answer.shortage));
   }
   return assigned;
 }
 
+Capacity::AssignedAll Capacity::assign_all(const Workload& workload, const std::vector<FurtherAsk>& asks) const {
+  AssignedAll all;
+  CapacityUses earlier;
+  for (const FurtherAsk& ask : asks) {
+    // The first of its pod set: those of the one before are settled.
+    if (ask.pod_set >= all.uses.size()) {
+      if (!all.uses.empty()) add_uses(earlier, all.uses.back());
+      all.uses.resize(ask.pod_set + 1);
+    }
+    CapacityUses& uses = all.uses.back();
+    Assigned assigned = assign({.workload = workload,
+                                .pod_set = workload.pod_sets[ask.pod_set],
+                                .count = ask.count,
+                                .flavor = names_.flavor_name(ask.flavor),
+                                .earlier = earlier,
+                                .of_pod_set = uses});
+    add_uses(uses, assigned.uses);
+    for (const Shortage& shortage : assigned.shortages) all.short_ones.push_back(shortage.key.capacity);
+  }
+  return all;
+}
+
+void Capacity::write(const CapacityUses& uses, PodSetAssignment& assignment) const {
+  for (const auto& capacity : further_) capacity->write(uses, assignment);
+}
+
 CapacityUses Capacity::held(const Workload& workload, const Admission& admission) const {
   CapacityUses uses;
-  for (const auto& capacity : further_) {
-    for (const CapacityUse& use : capacity->held(workload, admission)) add_use(uses, use);
-  }
+  for (const auto& capacity : further_) add_uses(uses, capacity->held(workload, admission));
   return uses;
 }
 

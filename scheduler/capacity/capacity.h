@@ -40,12 +40,20 @@ class Capacity {
   // What the ClusterQueue can still use of a quota, or all can of a unit of a further capacity; at least 0.
   int64_t available(NodeId queue, CapacityKey key) const;
 
+  bool has_further() const { return !further_.empty(); }
   // The answers of all further capacities (FurtherCapacity::assign).
   struct Assigned {
     CapacityUses uses{};
     std::vector<Shortage> shortages{};  // empty: the uses are available
   };
   Assigned assign(const PodSetAsk& ask) const;
+  // The same for a whole Workload, whose asks are in the order of its pod sets.
+  struct AssignedAll {
+    std::vector<CapacityUses> uses{};      // by pod set, up to the last one that is asked about
+    std::vector<CapacityId> short_ones{};  // capacities with a shortage; empty: the uses are available
+  };
+  AssignedAll assign_all(const Workload& workload, const std::vector<FurtherAsk>& asks) const;
+  void write(const CapacityUses& uses, PodSetAssignment& assignment) const;
   // See the functions of FurtherCapacity.
   CapacityUses held(const Workload& workload, const Admission& admission) const;
   std::string text_of(const PodSet& pod_set) const;
@@ -58,6 +66,7 @@ class Capacity {
 
   void add(CapacityKey key, int64_t amount);
 
+  const QuotaIdTable& names_;
   Ledger ledger_;
   FurtherCapacities further_;  // CapacityId - 1 is the index
   std::vector<Change> log_;    // of further capacities, while simulations run

@@ -14,4 +14,8 @@ void add_use(CapacityUses& uses, const CapacityUse& use) {
     uses.insert(at, use);
 }
 
+void add_uses(CapacityUses& uses, const CapacityUses& more) {
+  for (const CapacityUse& use : more) add_use(uses, use);
+}
+
 }  // namespace muster::scheduler

@@ -36,6 +36,15 @@ struct CapacityUse {
 // One entry per key, sorted by key.
 using CapacityUses = std::vector<CapacityUse>;
 void add_use(CapacityUses& uses, const CapacityUse& use);
+void add_uses(CapacityUses& uses, const CapacityUses& more);
+
+// One question to the further capacities: a number of pods of a pod set, on a flavor. A pod set is asked about once for
+// each flavor that it gets, one for each of its resource groups.
+struct FurtherAsk {
+  uint32_t pod_set;  // index
+  int32_t count;
+  FlavorId flavor;
+};
 
 struct Claim {
   Amounts quota{};

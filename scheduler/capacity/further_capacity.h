@@ -5,6 +5,9 @@
 // with a shortage makes the flavor one that needs preemption or does not fit, so the choice of flavors, preemption,
 // partial admission and waiting know no capacity by name. The uses become a part of the Workload's claim, which is
 // counted in units: a unit is what a Workload waits for. A pure function of the counts, except add(). One thread.
+//
+// The same question is asked again when counts differ: without each set of victims, since other units can be free then,
+// and when earlier Workloads of a cycle have taken the units of the first answer.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +23,7 @@ namespace muster {
 
 struct Admission;
 struct PodSet;
+struct PodSetAssignment;
 struct Workload;
 
 }  // namespace muster
@@ -41,11 +45,14 @@ struct PodSetAsk {
   const PodSet& pod_set;
   int32_t count;  // of pods: fewer than the pod set has after partial admission, and when pods have ended
   std::string_view flavor;
-  const CapacityUses& earlier;  // that the same Workload is to get on other pod sets and flavors; not counted yet
+  // Not counted yet: what the Workload is to get for its other pod sets, and what this one is to get on flavors of its
+  // other resource groups. The pods are the same, so what they use once is in one of the answers only.
+  const CapacityUses& earlier;
+  const CapacityUses& of_pod_set;
 };
 
 struct CapacityAnswer {
-  CapacityUses uses{};  // without need: none. With a shortage: what preemption must free
+  CapacityUses uses{};  // without need: none. With a shortage: what the Workload would get
   std::optional<Shortage> shortage{};
 };
 
@@ -60,6 +67,9 @@ class FurtherCapacity {
   CapacityId id() const { return id_; }
 
   virtual CapacityAnswer assign(const PodSetAsk& ask) const = 0;
+  // Adds to the assignment of a pod set, which has its flavors and count, what held() needs beside them to read the
+  // same uses. The uses are those of the pod set, of all further capacities.
+  virtual void write(const CapacityUses&, PodSetAssignment&) const {}
   // The uses of a Workload with quota, as its object says: the same that assign() has answered.
   virtual CapacityUses held(const Workload& workload, const Admission& admission) const = 0;
   // What assign() reads of a pod set, apart from its spec, count and topology request. Workloads with different texts

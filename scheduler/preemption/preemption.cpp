@@ -14,6 +14,15 @@ bool uses_any(const WorkloadState& workload, const std::vector<QuotaId>& quotas)
                      [&](QuotaId used) { return std::find(quotas.begin(), quotas.end(), used) != quotas.end(); });
 }
 
+// The same for further capacities. Which of their units the preemptor would get is open until the victims are known, so
+// a holder of any unit can help; who does not is put back.
+bool holds_any(const WorkloadState& workload, const std::vector<CapacityId>& capacities) {
+  const CapacityUses& held = workload.holding().claim.further;
+  return std::any_of(held.begin(), held.end(), [&](const CapacityUse& use) {
+    return std::find(capacities.begin(), capacities.end(), use.key.capacity) != capacities.end();
+  });
+}
+
 // withinClusterQueue and reclaimWithinCohort (KEP-83). The times are those of the queue's order, so a Workload does not
 // evict one before which it would not have been admitted.
 bool satisfies(PreemptionPolicy policy, const WorkloadState& preemptor, const WorkloadState& candidate) {
@@ -71,26 +80,10 @@ int recent_evictions(const WorkloadState& victim, const WorkloadState& preemptor
   return 0;
 }
 
-namespace {
-
-// Whether it holds one of the further uses that are short.
-bool holds_short_use(const SchedulerState& state, const PreemptionRequest& request, const WorkloadState& candidate) {
-  const CapacityUses& held = candidate.holding().claim.further;
-  return std::any_of(held.begin(), held.end(), [&](const CapacityUse& use) {
-    const CapacityUses& asked = request.claim.further;
-    return std::any_of(asked.begin(), asked.end(), [&](const CapacityUse& wanted) {
-      return wanted.key == use.key &&
-             wanted.amount > state.capacity.available(request.preemptor.queue->node, wanted.key);
-    });
-  });
-}
-
-}  // namespace
-
 bool may_evict(const SchedulerState& state, const PreemptionRequest& request, PreemptionPolicy policy,
                const WorkloadState& candidate, Spared& spared) {
   if (candidate.holding().taken_away || !candidate.can_be_stopped ||
-      (!uses_any(candidate, request.contested) && !holds_short_use(state, request, candidate)) ||
+      (!uses_any(candidate, request.contested) && !holds_any(candidate, request.short_ones)) ||
       !satisfies(policy, request.preemptor, candidate))
     return false;
   // Its quota comes back anyway, so it is taken without any limit of evictions or protection.
@@ -122,7 +115,9 @@ bool fits_now(const SchedulerState& state, const PreemptionRequest& request, boo
   const bool borrows = !allow_borrowing && std::any_of(amounts.begin(), amounts.end(), [&](const QuotaAmount& entry) {
     return state.ledger.borrowing_with(queue, entry.quota, entry.amount);
   });
-  return !borrows && !state.capacity.lacks(queue, request.claim);
+  return !borrows && state.ledger.fits(queue, amounts) &&
+         (request.asks.empty() ||
+          state.capacity.assign_all(*request.preemptor.object, request.asks).short_ones.empty());
 }
 
 // Candidates were taken in order, so an early one can turn out to be unnecessary once a larger one was taken. The last
@@ -141,7 +136,9 @@ void put_back(SchedulerState& state, const PreemptionRequest& request, bool allo
   }
 }
 
-std::vector<Victim> find_victims(SchedulerState& state, const PreemptionRequest& request, Spared& spared) {
+std::vector<Victim> find_victims(SchedulerState& state, PreemptionRequest request, Spared& spared) {
+  if (!request.asks.empty())
+    request.short_ones = state.capacity.assign_all(*request.preemptor.object, request.asks).short_ones;
   return state.fair() ? fair_victims(state, request, spared) : classic_victims(state, request, spared);
 }
 

@@ -25,12 +25,16 @@ struct PreemptionRequest {
   const WorkloadState& preemptor;
   std::vector<QuotaId> contested;  // quotas without enough free amount
   Claim claim;                     // of the whole Workload
+  // Of the whole Workload; empty without further capacities. They are asked again without each set of victims.
+  std::vector<FurtherAsk> asks{};
   Now now;
+  // Those of the further capacities that are short now; find_victims() sets it.
+  std::vector<CapacityId> short_ones{};
 };
 
 // Empty when no allowed set of evictions is sufficient. `spared` collects the Workloads that are no candidates only
 // because of their protection.
-std::vector<Victim> find_victims(SchedulerState& state, const PreemptionRequest& request, Spared& spared);
+std::vector<Victim> find_victims(SchedulerState& state, PreemptionRequest request, Spared& spared);
 
 // The effect of preemption for one amount of one quota.
 struct PreemptionForecast {

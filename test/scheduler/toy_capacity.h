@@ -2,6 +2,7 @@
 // none on the flavor "free".
 #pragma once
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -27,7 +28,8 @@ class Licenses : public scheduler::FurtherCapacity {
 
   scheduler::CapacityAnswer assign(const scheduler::PodSetAsk& ask) const override {
     const int64_t asked = asked_by(ask.pod_set, ask.count, ask.flavor);
-    if (asked == 0) return {};
+    // Its pods have their licenses by another resource's flavor.
+    if (asked == 0 || !ask.of_pod_set.empty()) return {};
     scheduler::CapacityAnswer answer{.uses = {{key(), asked}}};
     int64_t needed = asked;
     for (const scheduler::CapacityUse& use : ask.earlier) needed += use.key == key() ? use.amount : 0;
@@ -49,7 +51,9 @@ class Licenses : public scheduler::FurtherCapacity {
   scheduler::CapacityUses held(const Workload& workload, const Admission& admission) const override {
     scheduler::CapacityUses uses;
     for (const PodSetAssignment& assignment : admission.pod_sets) {
-      const int64_t amount = asked_by(*workload.find(assignment.name), *assignment.count, assignment.flavors.at("cpu"));
+      int64_t amount = 0;
+      for (const auto& [resource, flavor] : assignment.flavors)
+        amount = std::max(amount, asked_by(*workload.find(assignment.name), *assignment.count, flavor));
       if (amount > 0) scheduler::add_use(uses, {key(), amount});
     }
     return uses;

@@ -36,6 +36,25 @@ TEST_CASE("toy capacity: pod sets of one Workload share the licenses") {
   CHECK(cluster.free_licenses() == 0);
 }
 
+TEST_CASE("toy capacity: a pod set with flavors of two resource groups is counted once") {
+  LicensedCluster cluster(4);
+  cluster.memory = 1;
+  cluster.put(resource_flavor("disks"));
+  ClusterQueue queue = cluster_queue("a", "", {{.nominal = 100}});
+  ResourceGroup disks = queue.resource_groups.front();
+  disks.covered_resources = {"memory"};
+  disks.flavors.front().name = "disks";
+  disks.flavors.front().resources.front().name = "memory";
+  queue.resource_groups.push_back(disks);
+  cluster.put(queue);
+  cluster.submit("three", "a", 1, 1, 0, {{.count = 3}});
+  CHECK(cluster.settle() == "+three");
+  // As decided, and as read from what was written.
+  CHECK(cluster.free_licenses() == 1);
+  cluster.submit("two", "a", 1, 1, 0, {{.count = 2}});
+  CHECK(cluster.settle() == "?two:preemptNoCandidates");
+}
+
 TEST_CASE("toy capacity: a new replica reads the licenses in use from the admissions") {
   LicensedCluster before(2), after(2);
   for (LicensedCluster* cluster : {&before, &after}) cluster->put(cluster_queue("a", "", {{.nominal = 100}}));
