@@ -306,7 +306,8 @@ void Engine::reconcile(const ObjectKey& key, Commands& commands, Now wall_now) {
   if (rests_on_unknown(key)) return;
   bool broke = false;
   const WatchedStep step(watch_, "reconciling", &key);
-  const reconcilers::ReconcileContext context{state_, scheduler_feed_.driver(), settings_, now, check_controllers_};
+  const reconcilers::ReconcileContext context{state_, scheduler_feed_.driver(), settings_,
+                                              now,    check_controllers_,       &kinds_.all_unknown()};
   state_.writes().pauses().begin_round();
   for (const reconcilers::Reconciler* reconciler : reconcilers_) {
     if (!reconciler->handles(*key.type)) continue;

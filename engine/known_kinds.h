@@ -27,6 +27,7 @@ class KnownKinds {
   // The API server does not serve it, and has not served it since this process began.
   bool unknown(const ResourceType& type) const { return unknown_.contains(type.id()); }
   bool any_unknown() const { return !unknown_.empty(); }
+  const std::set<KindId>& all_unknown() const { return unknown_; }
   // Kinds that are not served although muster needs them, or has seen objects of theirs; as in
   // "workloads.kueue.x-k8s.io".
   std::vector<std::string> missing() const;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -38,7 +39,11 @@ struct ReconcileContext {
   const ReconcilerSettings& settings;
   Now now;
   CheckControllers check_controllers{};
+  // Of kinds that clusters do without; nullptr: all are served.
+  const std::set<KindId>* absent_kinds = nullptr;
 
+  // Whether the API server has served the kind since this process began.
+  bool serves(const ResourceType& type) const { return absent_kinds == nullptr || !absent_kinds->contains(type.id()); }
   const QueueSettings& queues() const { return settings.queues; }
 };
 

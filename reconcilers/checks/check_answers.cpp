@@ -27,7 +27,30 @@ void take_verdict(CheckVerdict verdict, Timestamp stamp, AdmissionCheckState& kn
   known.pod_set_updates = std::move(verdict.pod_set_updates);
 }
 
+const AdmissionCheckState* find_state(const Workload& workload, std::string_view check) {
+  const auto& states = workload.status.admission_checks;
+  const auto found =
+      std::find_if(states.begin(), states.end(), [&](const AdmissionCheckState& state) { return state.name == check; });
+  return found == states.end() ? nullptr : &*found;
+}
+
+// Checks that a Workload does not ask can have objects from the time when it did.
+void release(const Workload& workload, const ReconcileContext& context, Plan& plan) {
+  const bool asks = asks_checks(workload);
+  context.state.for_each_of(kAdmissionChecks, [&](const TypedObject& object) {
+    const AdmissionCheck& check = *std::get<AdmissionCheckPtr>(object);
+    const CheckController* controller = find_check_controller(context.check_controllers, check.controller);
+    if (controller == nullptr || controller->release == nullptr) return;
+    const AdmissionCheckState* known = find_state(workload, check.meta.name);
+    if (asks && known != nullptr) return;
+    AdmissionCheckState none;
+    none.name = check.meta.name;
+    controller->release({context, workload, known == nullptr ? none : *known}, check, plan);
+  });
+}
+
 void answer(const Workload& workload, const ReconcileContext& context, Plan& plan) {
+  release(workload, context, plan);
   if (!asks_checks(workload)) return;
   WorkloadEditor editor(workload, context);
   for (AdmissionCheckState& known : editor.status.admission_checks) {
@@ -45,7 +68,7 @@ void answer(const Workload& workload, const ReconcileContext& context, Plan& pla
 void keep_active(const AdmissionCheck& check, const ReconcileContext& context, Plan& plan) {
   const CheckController* controller = find_check_controller(context.check_controllers, check.controller);
   if (controller == nullptr || check.meta.deleting) return;
-  const CheckActive active = controller->active(check, context.state);
+  const CheckActive active = controller->active(context, check);
   Conditions conditions = check.conditions;
   const bool changed = set_condition(conditions, {.type = kActiveCondition,
                                                   .status = active.active ? "True" : "False",

@@ -42,16 +42,22 @@ struct CheckVerdict {
   std::vector<PodSetUpdate> pod_set_updates{};
 };
 
+// Without memory; `active`, `judge` and `explain` are never nullptr.
 struct CheckController {
   std::string_view name;  // spec.controllerName
   // Kinds whose changes requests_for() gets; can be empty. Each is also a line of kinds/watched_kinds.cpp.
   std::span<const ResourceType* const> watches{};
-  // Whether the check can be processed, by its parameters for example.
-  CheckActive (*active)(const AdmissionCheck& check, const state::ClusterState& state);
+  // Whether the check can be processed: by its parameters, or because the cluster serves the kind that it needs
+  // (ReconcileContext::serves).
+  CheckActive (*active)(const ReconcileContext& context, const AdmissionCheck& check);
   // For a Workload with reserved quota whose check is Pending or Ready. It has no memory and is asked again after
   // every change: an equal verdict writes nothing. It adds the writes of its objects to `plan`, and the time at which
   // it has to be asked although no object changes.
   CheckVerdict (*judge)(const CheckContext& context, const AdmissionCheck& check, Plan& plan);
+  // For a Workload that the check is not asked about: it is evicted, inactive, finished or without quota, or its
+  // ClusterQueue has the check no longer. Adds the writes that remove what judge() has made, and nothing where nothing
+  // is left. What a deleted Workload owned goes with it. nullptr: judge() makes no objects.
+  void (*release)(const CheckContext& context, const AdmissionCheck& check, Plan& plan) = nullptr;
   // The keys of Workloads that a changed object of `watches` concerns; nullptr without `watches`.
   void (*requests_for)(const state::ClusterState& state, const TypedObject& object,
                        std::vector<ObjectKey>& keys) = nullptr;

@@ -57,6 +57,32 @@ TEST_CASE("engine: synced only after every watched kind was listed or is one tha
   CHECK(engine.kinds().synced());
 }
 
+TEST_CASE("engine: reconcilers know which kinds the cluster does not have") {
+  static const reconcilers::Reconciler tells{
+      .name = "tells",
+      .requests_for = [](const state::ClusterState&, const TypedObject& object,
+                         std::vector<ObjectKey>& keys) { keys.push_back(key_of(object)); },
+      .reconcile = [](const ObjectKey& key, const reconcilers::ReconcileContext& context) -> reconcilers::Plan {
+        const json patch = {{"metadata", {{"annotations", {{"served", context.serves(kJobSets)}}}}}};
+        return {.writes = {{.verb = reconcilers::Verb::kPatch, .target = key, .body = patch}}};
+      }};
+  static const reconcilers::Reconciler* const table[] = {&tells};
+  for (const bool served : {true, false}) {
+    Engine engine({}, table);
+    for (const WatchedKind& kind : watched_kinds()) {
+      if (*kind.type == kJobSets && !served)
+        engine.apply(KindAbsent{kind.type}, at(0));
+      else
+        engine.apply(KindListed{kind.type, {}}, at(0));
+    }
+    engine.apply(LeadershipChanged{true}, at(0));
+    engine.apply(ObjectChanged{named(kJobs, "team-a", "train")}, at(0));
+    const Commands commands = engine.plan(at(1));
+    REQUIRE(commands.writes.size() == 1);
+    CHECK(commands.writes[0].write.body["metadata"]["annotations"]["served"] == served);
+  }
+}
+
 TEST_CASE("engine: a relist drops what is gone and keeps what is there") {
   SyncedEngine engine;
   engine.apply(KindListed{&kNamespaces, {named(kNamespaces, "", "a"), named(kNamespaces, "", "b")}}, at(0));

@@ -34,7 +34,7 @@ inline reconcilers::CheckVerdict judge_toy(const reconcilers::CheckContext& cont
 }
 
 // Active unless its annotation says "off".
-inline reconcilers::CheckActive toy_active(const AdmissionCheck& check, const state::ClusterState&) {
+inline reconcilers::CheckActive toy_active(const reconcilers::ReconcileContext&, const AdmissionCheck& check) {
   if (check.meta.annotation("example.com/toy") != "off") return {};
   return {.active = false, .reason = "Off", .message = "the annotation example.com/toy is off"};
 }
