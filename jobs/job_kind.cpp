@@ -3,6 +3,8 @@
 #include <deque>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
 
 #include "api/config/rule_settings.h"
 #include "jobs/described/described_kind.h"
@@ -39,8 +41,11 @@ std::span<const JobKind* const> job_kinds() {
   return registered()->all();
 }
 
+// What the kinds before have handed out is kept by others: `muster explain --watch` reads its configuration again in
+// each round.
 void register_kinds(std::shared_ptr<const KindRegistry> kinds) {
-  registered() = std::make_unique<const JobKinds>(kinds);
+  static std::vector<std::unique_ptr<const JobKinds>> replaced;
+  replaced.push_back(std::exchange(registered(), std::make_unique<const JobKinds>(kinds)));
   set_registered_kinds(std::move(kinds));
 }
 

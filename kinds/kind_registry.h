@@ -49,8 +49,8 @@ class KindRegistry {
 
 // The registry of this process: built_in() until one is registered.
 const KindRegistry& registered_kinds();
-// Before any other thread runs, and before anything keeps what the registry before it has handed out. Called by
-// jobs::register_kinds(), with the kinds of jobs that belong to it.
+// Before any other thread runs. Called by jobs::register_kinds(), with the kinds of jobs that belong to it, which keeps
+// the registry before it: what that has handed out stays valid.
 void set_registered_kinds(KindRegistry::Ptr kinds);
 
 }  // namespace muster

@@ -5,6 +5,11 @@
 #include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "kinds/kind_description.h"
+#include "kinds/kind_registry.h"
 
 namespace job_kind_test {
 
@@ -18,6 +23,29 @@ TEST_CASE("a job kind is found by group and kind and by nothing else") {
   CHECK(find_job_kind("batch", "CronJob") == nullptr);
   CHECK(find_job_kind("", "Job") == nullptr);
   CHECK(find_job_kind("jobset.x-k8s.io", "Job") == nullptr);
+}
+
+TEST_CASE("a job kind that was found stays valid when a configuration registers other kinds") {
+  const auto kinds_with = [](const char* kind, const char* resource) {
+    json row = json::parse(R"({"apiVersion": "config.muster.batch/v1alpha1", "kind": "JobKind", "group": "example.com",
+        "version": "v1", "suspend": "spec.stopped", "podSets": [{"name": "crew", "path": "spec.crew"}],
+        "active": {"path": "status.running", "nonzero": true}, "ready": {"condition": "Ready"},
+        "ends": [{"condition": "Arrived", "success": true}]})");
+    row.update({{"framework", std::string("example.com/") + resource}, {"kindName", kind}, {"resource", resource}});
+    const auto description = read_kind_description(row);
+    REQUIRE(description.ok());
+    const auto registry = KindRegistry::with(std::vector{*description});
+    REQUIRE(registry.ok());
+    return *registry;
+  };
+  register_kinds(kinds_with("Train", "trains"));
+  const JobKind* train = find_job_kind("example.com", "Train");
+  REQUIRE(train != nullptr);
+  register_kinds(kinds_with("Boat", "boats"));
+  CHECK(find_job_kind("example.com", "Train") == nullptr);
+  CHECK(train->type.plural == "trains");
+  CHECK(train->suspended(json::parse(R"({"spec": {"stopped": true}})")));
+  register_kinds(KindRegistry::built_in());
 }
 
 TEST_CASE("a Job is stopped when it is suspended and no stop of it is under way") {
