@@ -273,6 +273,22 @@ TEST_CASE("arrows: no room is below itself, and none is too large for one readin
     CHECK_MESSAGE(folder.second <= 40, folder.first << " holds " << folder.second << " sources");
 }
 
+TEST_CASE("arrows: the tests of each folder belong to a program") {
+  std::set<std::string> programs;
+  const std::string text = muster::test::read_file(kRoot / "test/CMakeLists.txt");
+  const std::regex line(R"(muster_test\((\w+))");
+  for (std::sregex_iterator it(text.begin(), text.end(), line), end; it != end; ++it) programs.insert((*it)[1]);
+  std::set<std::string> left_out;
+  for (const auto& entry : fs::recursive_directory_iterator(kRoot / "test")) {
+    if (!entry.path().filename().string().ends_with("_test.cpp")) continue;
+    const std::string folder = fs::relative(entry.path(), kRoot / "test").begin()->string();
+    if (!programs.contains(folder)) left_out.insert(folder);
+  }
+  for (const std::string& folder : left_out)
+    CHECK_MESSAGE(false, "test/" << folder << " has no muster_test() in test/CMakeLists.txt");
+  CHECK(programs.size() > 20);
+}
+
 TEST_CASE("arrows: decisions know no clock and no thread and no log and no socket") {
   std::set<std::string> banned_headers = kOutside;
   banned_headers.insert("random");

@@ -64,16 +64,11 @@ struct Budget {
 }  // namespace
 
 TEST_CASE("header budgets: a change of a header compiles no more sources again than it may") {
+  // With a little room: a new source in its room is no reason to look at the headers.
   static constexpr Budget kBudgets[] = {
-      {"api/workload.h", 169, 136},
-      {"kinds/predicate.h", 71, 67},
-      {"kinds/kind_description.h", 70, 66},
-      {"scheduler/state.h", 72, 50},
-      {"api/job.h", 71, 95},
-      {"api/jobset.h", 66, 42},
-      {"api/cluster_queue.h", 145, 134},
-      {"scheduler/decision.h", 33, 37},
-      {"nlohmann/json.hpp", 527, 424},
+      {"api/workload.h", 175, 145},      {"kinds/predicate.h", 76, 72},    {"kinds/kind_description.h", 75, 71},
+      {"scheduler/state.h", 77, 55},     {"api/job.h", 76, 100},           {"api/jobset.h", 71, 47},
+      {"api/cluster_queue.h", 150, 140}, {"scheduler/decision.h", 38, 42}, {"nlohmann/json.hpp", 535, 432},
   };
   const Includes includes = includes_of_all();
   auto product = sources_by_header(includes, false), tests = sources_by_header(includes, true);
