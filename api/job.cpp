@@ -49,13 +49,14 @@ std::optional<Barrier> read_barrier(const json& pod_template) {
   return barrier;
 }
 
-int32_t pods_at_once(int32_t parallelism, std::optional<int32_t> completions) {
-  return std::max(completions ? std::min(parallelism, *completions) : parallelism, 0);
+int32_t pods_at_once(int32_t parallelism, std::optional<int64_t> completions) {
+  const int64_t pods = completions ? std::min<int64_t>(parallelism, *completions) : parallelism;
+  return static_cast<int32_t>(std::max<int64_t>(pods, 0));
 }
 
 int32_t Job::pods_expected() const {
   if (finished()) return 0;
-  return pods_at_once(parallelism, completions ? std::optional(*completions - status.succeeded) : std::nullopt);
+  return pods_at_once(parallelism, completions ? std::optional(int64_t{*completions} - status.succeeded) : std::nullopt);
 }
 
 JobPtr read_job(const json& object) {

@@ -28,7 +28,7 @@ std::optional<Barrier> read_barrier(const nlohmann::json& pod_template);
 
 // How many pods of a Job run at once before any has succeeded: min(parallelism,
 // completions), or parallelism where there are no completions; never negative.
-int32_t pods_at_once(int32_t parallelism, std::optional<int32_t> completions);
+int32_t pods_at_once(int32_t parallelism, std::optional<int64_t> completions);
 
 struct JobStatus {
   int32_t active = 0;

@@ -15,10 +15,10 @@ namespace muster::scheduler {
 namespace {
 
 // A request of zero needs no quota, also where the queue borrows.
-Claim claim_to_evict_for(const Placement& placement) {
-  Claim claim = placement.claim;
-  std::erase_if(claim.quota, [](const QuotaAmount& entry) { return entry.amount == 0; });
-  return claim;
+Amounts quota_to_evict_for(const Placement& placement) {
+  Amounts quota = placement.claim.quota;
+  std::erase_if(quota, [](const QuotaAmount& entry) { return entry.amount == 0; });
+  return quota;
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ void Cycle::find_placement(CycleEntry& entry) const {
     return find_victims(state_,
                         {.preemptor = workload,
                          .contested = placement.contested(),
-                         .claim = claim_to_evict_for(placement),
+                         .quota = quota_to_evict_for(placement),
                          .asks = asks_of(placement),
                          .now = now_},
                         entry.spared);

@@ -288,14 +288,12 @@ FlavorAssigner::Rank FlavorAssigner::rank_after_preemption(FlavorId flavor, size
   add_asks(static_cast<uint32_t>(index), pod_set, asks);
   asks.push_back({static_cast<uint32_t>(index), pod_set.count, flavor});
   PreemptionRequest request{
-      .preemptor = workload_, .contested = {}, .claim = before.claim, .asks = std::move(asks), .now = now_};
-  add_uses(request.claim.further, pod_set.uses);
-  add_uses(request.claim.further, tried.uses);
+      .preemptor = workload_, .contested = {}, .quota = before.claim.quota, .asks = std::move(asks), .now = now_};
   for (const FlavorChoice& choice : tried.choices) {
     request.contested.push_back(choice.quota);
     const auto asked = std::find_if(pod_set.requests.begin(), pod_set.requests.end(),
                                     [&](const ResourceAmount& entry) { return entry.resource == choice.resource; });
-    add_amount(request.claim.quota, choice.quota, asked->amount);
+    add_amount(request.quota, choice.quota, asked->amount);
   }
   const std::vector<Victim> victims = find_victims(state_, request, spared_);
   if (victims.empty()) return Rank::kNoCandidates;

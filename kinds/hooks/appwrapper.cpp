@@ -6,6 +6,7 @@
 
 #include "api/codec/json.h"
 #include "api/jobset.h"
+#include "api/meta/object_meta.h"
 #include "api/pods/counts.h"
 #include "base/ascii.h"
 #include "base/whole_number.h"
@@ -238,9 +239,9 @@ FieldErrors uncounted_pods(const json& appwrapper) {
 
 json info_json(const PodSetInfo& info) {
   json given = json::object();
-  if (!info.annotations.empty()) given["annotations"] = info.annotations;
-  if (!info.labels.empty()) given["labels"] = info.labels;
-  if (!info.node_selector.empty()) given["nodeSelector"] = info.node_selector;
+  put_map(given, "annotations", info.annotations);
+  put_map(given, "labels", info.labels);
+  put_map(given, "nodeSelector", info.node_selector);
   if (!info.tolerations.empty()) given["tolerations"] = to_json(info.tolerations);
   for (const std::string& gate : info.scheduling_gates) given["schedulingGates"].push_back({{"name", gate}});
   return given;

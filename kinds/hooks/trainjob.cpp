@@ -6,6 +6,7 @@
 #include "api/codec/json.h"
 #include "api/jobset.h"
 #include "api/meta/constants.h"
+#include "api/meta/object_meta.h"
 #include "api/pods/counts.h"
 #include "kinds/kind_description.h"
 #include "kinds/kind_hook.h"
@@ -244,9 +245,9 @@ std::vector<Toleration> tolerations_of(const json& kept, const PodSetInfo& info)
 
 json pod_template_of(const json& kept, const PodSetInfo& info) {
   json metadata = json::object(), spec = json::object();
-  if (!info.labels.empty()) metadata["labels"] = info.labels;
-  if (!info.annotations.empty()) metadata["annotations"] = info.annotations;
-  if (!info.node_selector.empty()) spec["nodeSelector"] = info.node_selector;
+  put_map(metadata, "labels", info.labels);
+  put_map(metadata, "annotations", info.annotations);
+  put_map(spec, "nodeSelector", info.node_selector);
   if (const auto tolerations = tolerations_of(kept, info); !tolerations.empty())
     spec["tolerations"] = to_json(tolerations);
   for (const std::string& gate : info.scheduling_gates) spec["schedulingGates"].push_back({{"name", gate}});

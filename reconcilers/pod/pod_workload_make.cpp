@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/meta/constants.h"
+#include "api/meta/object_meta.h"
 #include "api/meta/submitter.h"
 #include "api/workload_conditions.h"
 #include "jobs/prebuilt_workload.h"
@@ -51,7 +52,7 @@ json body_of_group(const PodContext& context, const WorkloadPriority& priority, 
                    {"annotations", annotations_for(context)},
                    {"finalizers", json::array({kResourceInUseFinalizer})},
                    {"ownerReferences", std::move(owners)}};
-  if (!labels.empty()) metadata["labels"] = labels;
+  put_map(metadata, "labels", labels);
   json spec = remake_spec(context.job, priority);
   drop_metadata(spec["podSets"]);
   for (auto field = spec.begin(); field != spec.end();) field = field->is_null() ? spec.erase(field) : std::next(field);

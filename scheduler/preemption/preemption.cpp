@@ -111,7 +111,7 @@ bool evicted_before(const PreemptionRequest& request, const WorkloadState& a, co
 // Workloads in order to borrow (KEP-1337).
 bool fits_now(const SchedulerState& state, const PreemptionRequest& request, bool allow_borrowing) {
   const NodeId queue = request.preemptor.queue->node;
-  const Amounts& amounts = request.claim.quota;
+  const Amounts& amounts = request.quota;
   const bool borrows = !allow_borrowing && std::any_of(amounts.begin(), amounts.end(), [&](const QuotaAmount& entry) {
     return state.ledger.borrowing_with(queue, entry.quota, entry.amount);
   });
@@ -149,7 +149,7 @@ PreemptionForecast forecast_preemption(SchedulerState& state, const WorkloadStat
   using Kind = PreemptionForecast::Kind;
   const NodeId queue = preemptor.queue->node;
   const std::vector<Victim> victims = find_victims(
-      state, {.preemptor = preemptor, .contested = {quota}, .claim = {.quota = {{quota, amount}}}, .now = now}, spared);
+      state, {.preemptor = preemptor, .contested = {quota}, .quota = {{quota, amount}}, .now = now}, spared);
   if (victims.empty()) return {Kind::kNoCandidates, state.ledger.reach(queue, quota, amount).level};
 
   const Capacity::Simulation simulation(state.capacity);

@@ -24,7 +24,7 @@ struct Victim {
 struct PreemptionRequest {
   const WorkloadState& preemptor;
   std::vector<QuotaId> contested;  // quotas without enough free amount
-  Claim claim;                     // of the whole Workload
+  Amounts quota;                   // of the whole Workload
   // Of the whole Workload; empty without further capacities. They are asked again without each set of victims.
   std::vector<FurtherAsk> asks{};
   Now now;

@@ -109,7 +109,7 @@ bool ClassicSearch::fits_in_quota(NodeId node, Amounts& remaining) const {
 // borrowWithinCohort limits (KEP-1337).
 void ClassicSearch::collect_from_cohort() {
   if (policy_.reclaim_within_cohort == PreemptionPolicy::kNever) return;
-  Amounts remaining = request_.claim.quota;
+  Amounts remaining = request_.quota;
   bool advantage = fits_in_quota(queue_.node, remaining);
   NodeId done = kNoNode;
   for (NodeId cohort = ledger_.parent(queue_.node); cohort != kNoNode; cohort = ledger_.parent(cohort)) {

@@ -12,7 +12,12 @@ namespace {
 class FairSearch {
  public:
   FairSearch(SchedulerState& state, const PreemptionRequest& request, Spared& spared)
-      : state_(state), ledger_(state.ledger), request_(request), spared_(spared), queue_(*request.preemptor.queue) {}
+      : state_(state),
+        ledger_(state.ledger),
+        request_(request),
+        asked_{.quota = request.quota},
+        spared_(spared),
+        queue_(*request.preemptor.queue) {}
 
   std::vector<Victim> run();
 
@@ -37,6 +42,7 @@ class FairSearch {
   SchedulerState& state_;
   const Ledger& ledger_;
   const PreemptionRequest& request_;
+  const Claim asked_;  // for shares, which know quota alone
   Spared& spared_;
   const QueueState& queue_;
   std::vector<Victim> victims_;
@@ -150,7 +156,7 @@ bool FairSearch::take(WorkloadState& workload, PreemptionReason reason) {
   state_.capacity.give_back(workload.queue->node, workload.holding().claim);
   victims_.push_back({&workload, reason});
   const Capacity::Simulation simulation(state_.capacity);
-  state_.capacity.give_back(queue_.node, request_.claim);
+  state_.capacity.give_back(queue_.node, asked_);
   return fits_now(state_, request_, true);
 }
 
@@ -225,7 +231,7 @@ std::vector<Victim> FairSearch::run() {
   if (candidates.empty()) return {};
   const Capacity::Simulation simulation(state_.capacity);
   // Shares include the Workload.
-  state_.capacity.take(queue_.node, request_.claim);
+  state_.capacity.take(queue_.node, asked_);
   bool fits = first_round(candidates);
   if (!fits && state_.settings.fair_sharing.size() > 1) {
     begin_round(candidates);
@@ -233,7 +239,7 @@ std::vector<Victim> FairSearch::run() {
   }
   if (!fits) return {};
   // Some victims are possibly unnecessary: the search took them one by one, without knowing the later ones.
-  state_.capacity.give_back(queue_.node, request_.claim);
+  state_.capacity.give_back(queue_.node, asked_);
   put_back(state_, request_, true, victims_);
   return victims_;
 }

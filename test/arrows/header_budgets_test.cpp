@@ -64,11 +64,16 @@ struct Budget {
 }  // namespace
 
 TEST_CASE("header budgets: a change of a header compiles no more sources again than it may") {
-  // With a little room: a new source in its room is no reason to look at the headers.
   static constexpr Budget kBudgets[] = {
-      {"api/workload.h", 175, 145},      {"kinds/predicate.h", 76, 72},    {"kinds/kind_description.h", 75, 71},
-      {"scheduler/state.h", 77, 55},     {"api/job.h", 76, 100},           {"api/jobset.h", 71, 47},
-      {"api/cluster_queue.h", 150, 140}, {"scheduler/decision.h", 38, 42}, {"nlohmann/json.hpp", 535, 432},
+      {"api/workload.h", 175, 135},
+      {"kinds/predicate.h", 76, 72},
+      {"kinds/kind_description.h", 75, 71},
+      {"scheduler/state.h", 72, 45},
+      {"api/job.h", 71, 95},
+      {"api/jobset.h", 68, 42},
+      {"api/cluster_queue.h", 145, 134},
+      {"scheduler/decision.h", 33, 35},
+      {"nlohmann/json.hpp", 529, 416},
   };
   const Includes includes = includes_of_all();
   auto product = sources_by_header(includes, false), tests = sources_by_header(includes, true);

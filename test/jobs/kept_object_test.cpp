@@ -5,7 +5,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/cluster_queue.h"
 #include "api/config_map.h"
 #include "api/job.h"
 #include "api/jobset.h"

@@ -100,6 +100,7 @@ TEST_CASE("typed object: how many pods a Job may still run") {
       {"a work queue has its parallelism", {{"parallelism", 3}}, {{"succeeded", 2}}, 3},
       {"finished", {{"parallelism", 3}, {"completions", 5}}, {{"conditions", complete}}, 0},
       {"beyond int32", {{"parallelism", 1'000'000'000'000}}, json::object(), 2'147'483'647},
+      {"a count below zero", {{"parallelism", 3}, {"completions", 5}}, {{"succeeded", INT32_MIN}}, 3},
   };
   for (const Row& row : rows) {
     INFO(std::string(row.name));

@@ -1,6 +1,8 @@
 // Which flavor a Workload gets, and which reason it gets when it gets none.
 #include <doctest/doctest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "scheduler/eligibility.h"
 #include "scheduler/partial_admission.h"
 #include "test/scheduler/scheduler_fixture.h"

@@ -4,12 +4,12 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "scheduler/scheduler.h"
 #include "scheduler/views/listing.h"
+#include "test/support/plain_pod_template.h"
 
 namespace muster::test {
 
@@ -62,10 +62,9 @@ inline Workload workload(const std::string& name, const char* local_queue, int32
   made.meta.created = to_timestamp(at(created - 1000).wall);
   made.queue_name = local_queue;
   made.priority = priority;
-  const nlohmann::json pod_template = {{"spec", {{"containers", {{{"name", "main"}}}}}}};
   PodSet pod_set;
   pod_set.name = "main";
-  pod_set.pod_template = read_pod_template(pod_template);
+  pod_set.pod_template = plain_pod_template();
   made.pod_sets.push_back(std::move(pod_set));
   return made;
 }

@@ -10,7 +10,6 @@
 
 #include "api/codec/json.h"
 #include "jobs/group_scheduling.h"
-#include "scheduler/eligibility.h"
 #include "test/simulation/manifests.h"
 #include "test/simulation/require_done.h"
 #include "test/world/world.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cassert>
 
-#include "api/cluster_queue.h"
 #include "api/codec/json.h"
 #include "api/jobset.h"
 #include "api/meta/constants.h"

@@ -97,27 +97,11 @@ func TestJobsOfTwoGroupsWithOneNameAreQueuedBesideEachOther(t *testing.T) {
 		}}, metav1.CreateOptions{})
 		harness.Must(t, err)
 	}
-	suspended := func(name string) (bool, error) {
-		found, err := of.Get(harness.Context(t), name, metav1.GetOptions{})
-		if err != nil {
-			return false, err
-		}
-		is, _, err := unstructured.NestedBool(found.Object, "spec", "suspend")
-		return is, err
-	}
-	await := func(name, what string, wanted bool) {
-		t.Helper()
-		harness.Eventually(t, 30*time.Second, name+" "+what, func() error {
-			if is, err := suspended(name); err != nil || is != wanted {
-				return fmt.Errorf("suspend: %v, %v", is, err)
-			}
-			return nil
-		})
-	}
+	suspends := suspensions{t, of, []string{"spec", "suspend"}}
 
 	teams.Job("a", "twin", 1, "1")
 	create("twin", 1)
-	await("twin", "of Volcano runs", false)
+	suspends.await("twin", "of Volcano runs", false)
 	teams.RunsWith("twin", 1)
 	// Not before: of jobs of one second the names decide.
 	create("later", 1)
@@ -127,15 +111,16 @@ func TestJobsOfTwoGroupsWithOneNameAreQueuedBesideEachOther(t *testing.T) {
 		}
 		return nil
 	})
-	if is, err := suspended("later"); err != nil || !is {
-		t.Errorf("a third job runs with a quota of two CPUs: %v, %v", is, err)
-	}
+	// A third job does not run with a quota of two CPUs.
+	later, err := of.Get(harness.Context(t), "later", metav1.GetOptions{})
+	harness.Must(t, err)
+	suspends.isTrue(later)
 
 	// The end of one is not the end of the other.
 	_, err = of.Patch(harness.Context(t), "twin", types.MergePatchType,
 		[]byte(`{"status":{"running":0,"conditions":[{"type":"Completed","status":"True","message":"done"}]}}`), metav1.PatchOptions{}, "status")
 	harness.Must(t, err)
-	await("later", "runs when Volcano's twin has ended", false)
+	suspends.await("later", "runs when Volcano's twin has ended", false)
 	teams.RunsWith("twin", 1)
 	for word, sentence := range map[string]string{
 		"jobs.batch/twin": "Job " + teams.Namespace + "/twin is ", "jobs.batch.volcano.sh/twin": "Job " + teams.Namespace + "/twin has succeeded",
@@ -175,26 +160,16 @@ func (s trainScene) create(name string, cars int64) {
 	unstructured.SetNestedField(train.Object, false, "spec", "suspend")
 	created, err := s.cluster.Dynamic.Resource(trains).Namespace(s.teams.Namespace).Create(harness.Context(s), train, metav1.CreateOptions{})
 	harness.Must(s, err)
-	if suspended, _, _ := unstructured.NestedBool(created.Object, "spec", "suspend"); !suspended {
-		s.Fatalf("%s was not suspended", name)
-	}
+	s.suspensions().isTrue(created)
+}
+
+func (s trainScene) suspensions() suspensions {
+	return suspensions{s.T, s.cluster.Dynamic.Resource(trains).Namespace(s.teams.Namespace), []string{"spec", "suspend"}}
 }
 
 func (s trainScene) await(name, what string, suspended bool) *unstructured.Unstructured {
 	s.Helper()
-	var found *unstructured.Unstructured
-	harness.Eventually(s, 30*time.Second, name+" "+what, func() error {
-		var err error
-		found, err = s.cluster.Dynamic.Resource(trains).Namespace(s.teams.Namespace).Get(harness.Context(s), name, metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		if is, _, _ := unstructured.NestedBool(found.Object, "spec", "suspend"); is != suspended {
-			return fmt.Errorf("suspend: %v", is)
-		}
-		return nil
-	})
-	return found
+	return s.suspensions().await(name, what, suspended)
 }
 
 func (s trainScene) status(name, status string) {

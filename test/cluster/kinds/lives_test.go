@@ -198,9 +198,7 @@ func (s kindScene) create(name string, more int64) *unstructured.Unstructured {
 	s.Helper()
 	created, err := s.tryCreate(name, more, harness.ForReal)
 	harness.Must(s, err)
-	if suspended, _, _ := unstructured.NestedBool(created.Object, s.kind.suspend...); !suspended {
-		s.Fatalf("%s was not suspended", name)
-	}
+	s.suspensions().isTrue(created)
 	return created
 }
 
@@ -212,21 +210,13 @@ func (s kindScene) tryCreate(name string, more int64, how metav1.CreateOptions) 
 	}}, how)
 }
 
+func (s kindScene) suspensions() suspensions {
+	return suspensions{s.T, s.cluster.Dynamic.Resource(s.kind.resource).Namespace(s.teams.Namespace), s.kind.suspend}
+}
+
 func (s kindScene) await(name, what string, suspended bool) *unstructured.Unstructured {
 	s.Helper()
-	var found *unstructured.Unstructured
-	harness.Eventually(s, 30*time.Second, name+" "+what, func() error {
-		var err error
-		found, err = s.cluster.Dynamic.Resource(s.kind.resource).Namespace(s.teams.Namespace).Get(harness.Context(s), name, metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		if is, _, _ := unstructured.NestedBool(found.Object, s.kind.suspend...); is != suspended {
-			return fmt.Errorf("suspend: %v", is)
-		}
-		return nil
-	})
-	return found
+	return s.suspensions().await(name, what, suspended)
 }
 
 func (s kindScene) hasItsFlavor(job *unstructured.Unstructured) {

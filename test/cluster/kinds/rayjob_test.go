@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -145,26 +144,16 @@ func (s rayScene) create(name string, workers int64) {
 		},
 	}}, metav1.CreateOptions{})
 	harness.Must(s, err)
-	if suspended, _, _ := unstructured.NestedBool(created.Object, "spec", "suspend"); !suspended {
-		s.Fatalf("%s was not suspended", name)
-	}
+	s.suspensions().isTrue(created)
+}
+
+func (s rayScene) suspensions() suspensions {
+	return suspensions{s.T, s.cluster.Dynamic.Resource(rayJobs).Namespace(s.teams.Namespace), []string{"spec", "suspend"}}
 }
 
 func (s rayScene) await(name, what string, suspended bool) *unstructured.Unstructured {
 	s.Helper()
-	var found *unstructured.Unstructured
-	harness.Eventually(s, 30*time.Second, name+" "+what, func() error {
-		var err error
-		found, err = s.cluster.Dynamic.Resource(rayJobs).Namespace(s.teams.Namespace).Get(harness.Context(s), name, metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		if is, _, _ := unstructured.NestedBool(found.Object, "spec", "suspend"); is != suspended {
-			return fmt.Errorf("suspend: %v", is)
-		}
-		return nil
-	})
-	return found
+	return s.suspensions().await(name, what, suspended)
 }
 
 // holds fails unless the job's Workload has quota now.

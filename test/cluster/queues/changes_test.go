@@ -83,9 +83,7 @@ func prebuiltWorkload(t *testing.T, cluster *harness.Cluster, queues harness.Que
 	}
 	cluster.Admit(t, workload, queues.ClusterQueue, queues.Hollow)
 	awaitActive(t, cluster, queues.Namespace, "train", 1, "hollow")
-	cluster.EndHollowPods(t, queues.Namespace, 0)
-	cluster.WaitForWorkload(t, queues.Namespace, "train", "has finished and is let go",
-		harness.HasCondition("Finished", "True", "Succeeded"), harness.LetGo)
+	endsAndIsLetGo(t, cluster, queues)
 	timeline.Check(t)
 }
 

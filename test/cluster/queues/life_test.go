@@ -26,6 +26,14 @@ func awaitActive(t *testing.T, cluster *harness.Cluster, namespace, name string,
 	})
 }
 
+// endsAndIsLetGo ends the pods of the job, and waits for what its Workload shows then.
+func endsAndIsLetGo(t *testing.T, cluster *harness.Cluster, queues harness.Queues) {
+	t.Helper()
+	cluster.EndHollowPods(t, queues.Namespace, 0)
+	cluster.WaitForWorkload(t, queues.Namespace, "train", "has finished and is let go",
+		harness.HasCondition("Finished", "True", "Succeeded"), harness.LetGo)
+}
+
 // All of it in one muster and side by side: most of the time of each is waiting for pods.
 func TestQueuedJobsLiveAsWorkloads(t *testing.T) {
 	cluster := harness.Connect(t)
@@ -134,9 +142,7 @@ func jobSetRunsThroughItsWorkload(t *testing.T, cluster *harness.Cluster, queues
 	if len(list.Items) != 1 {
 		t.Errorf("%d Workloads: the Jobs of a JobSet have none of their own", len(list.Items))
 	}
-	cluster.EndHollowPods(t, queues.Namespace, 0)
-	cluster.WaitForWorkload(t, queues.Namespace, "train", "has finished and is let go",
-		harness.HasCondition("Finished", "True", "Succeeded"), harness.LetGo)
+	endsAndIsLetGo(t, cluster, queues)
 	timeline.Check(t)
 }
 
@@ -159,9 +165,7 @@ func evictedJobStartsElsewhere(t *testing.T, cluster *harness.Cluster, queues ha
 
 	cluster.Admit(t, workload, queues.ClusterQueue, queues.Hollow)
 	awaitActive(t, cluster, queues.Namespace, "train", 2, "hollow")
-	cluster.EndHollowPods(t, queues.Namespace, 0)
-	cluster.WaitForWorkload(t, queues.Namespace, "train", "has finished and is let go",
-		harness.HasCondition("Finished", "True", "Succeeded"), harness.LetGo)
+	endsAndIsLetGo(t, cluster, queues)
 	timeline.Check(t)
 }
 
@@ -186,9 +190,7 @@ func evictedJobSetStartsElsewhere(t *testing.T, cluster *harness.Cluster, queues
 	cluster.WaitForJobSetPods(t, queues.Namespace, "train", 5, time.Minute, "running on hollow nodes", func(pod *corev1.Pod) bool {
 		return harness.IsRunning(pod) && pod.Spec.NodeSelector[harness.NodeLabel] == "hollow"
 	})
-	cluster.EndHollowPods(t, queues.Namespace, 0)
-	cluster.WaitForWorkload(t, queues.Namespace, "train", "has finished and is let go",
-		harness.HasCondition("Finished", "True", "Succeeded"), harness.LetGo)
+	endsAndIsLetGo(t, cluster, queues)
 	timeline.Check(t)
 }
 

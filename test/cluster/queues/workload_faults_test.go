@@ -49,9 +49,7 @@ func editedMetadata(t *testing.T, cluster *harness.Cluster, queues harness.Queue
 	cluster.Patch(t, harness.Workloads, queues.Namespace, workload.GetName(), `{"metadata":{"labels":null,"finalizers":null}}`)
 	cluster.Admit(t, workload, queues.ClusterQueue, queues.Hollow)
 	awaitActive(t, cluster, queues.Namespace, "train", 1, "hollow")
-	cluster.EndHollowPods(t, queues.Namespace, 0)
-	cluster.WaitForWorkload(t, queues.Namespace, "train", "has finished and is let go",
-		harness.HasCondition("Finished", "True", "Succeeded"), harness.LetGo)
+	endsAndIsLetGo(t, cluster, queues)
 }
 
 func wipedStatus(t *testing.T, cluster *harness.Cluster, queues harness.Queues) {

@@ -1,6 +1,7 @@
 package scheduling
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -23,10 +24,12 @@ func TestAStoppedQueueIsWrittenOnceToEachWorkload(t *testing.T) {
 		teams.Queue("q", teams.Cpus("f=1"))
 		t.Cleanup(func() { harness.Must(t, cluster.RemoveWorkloads(teams.Namespace)) })
 		for i := range waitingInStorm {
-			// Of three sizes, none of which has room: the first of each gets the reason.
+			// Of three sizes, none of which has room: the first of each in the order of the queue gets the reason.
 			cluster.Create(t, harness.Workloads, teams.Namespace, harness.JoblessWorkload(fmt.Sprintf("w%d", i), "q", 2+i%3))
 		}
-		cluster.AwaitWorkload(t, teams.Namespace, "w2", "is told why it waits", harness.HasCondition("QuotaReserved", "False", "ExceedsMaxQuota"))
+		harness.Eventually(t, time.Minute, "one Workload of each size is told why it waits", func() error {
+			return eachSizeIsTold(cluster, teams.Namespace, 3)
+		})
 		written := func() int { return wire.Writes()["patch workloads/status"] }
 		awaitRest(t, written)
 		for _, policy := range []string{"Hold", "None", "HoldAndDrain", "None"} {
@@ -90,6 +93,26 @@ func TestAStoppedQueueIsWrittenOnceToEachWorkload(t *testing.T) {
 		awaitRest(t, func() int { return wire.Writes()["patch workloads/status"] })
 		timeline.CheckAlternation(t)
 	}}})
+}
+
+// eachSizeIsTold has an error while there are fewer sizes with a Workload that is told that it exceeds the quota. Which
+// one it is among those that were made in the same second follows from their uids.
+func eachSizeIsTold(cluster *harness.Cluster, namespace string, sizes int) error {
+	list, err := cluster.Dynamic.Resource(harness.Workloads).Namespace(namespace).List(context.Background(), metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	told := map[string]bool{}
+	for i := range list.Items {
+		if harness.HasCondition("QuotaReserved", "False", "ExceedsMaxQuota")(&list.Items[i]) == nil {
+			podSets, _, _ := unstructured.NestedSlice(list.Items[i].Object, "spec", "podSets")
+			told[fmt.Sprint(podSets)] = true
+		}
+	}
+	if len(told) < sizes {
+		return fmt.Errorf("%d of %d sizes are told", len(told), sizes)
+	}
+	return nil
 }
 
 // awaitRest waits until a count of writes stands still for a while: five times as long as

@@ -3,7 +3,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/cluster_queue.h"
 #include "api/meta/constants.h"
 #include "api/workload.h"
 #include "reconcilers/jobset/jobset_attempt.h"

@@ -4,7 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/cluster_queue.h"
 #include "api/workload.h"
 #include "test/reconcilers/jobset/jobset_cluster.h"
 

@@ -7,7 +7,6 @@
 #include "kinds/serving_types.h"
 #include "reconcilers/pod/pod_workload.h"
 #include "reconcilers/serving/serving_set.h"
-#include "scheduler/eligibility.h"
 #include "test/reconcilers/pod/pod_vectors.h"
 
 namespace muster::test::serving {

@@ -105,13 +105,10 @@ TEST_CASE("check release: what a check has made goes when the Workload does not 
 
 TEST_CASE("check release: a check is inactive in a cluster without the kind that it needs") {
   BookedCluster cluster;
-  const ObjectKey check{&kAdmissionChecks, "", "check"};
   const auto message_with = [&](const std::set<KindId>& absent) {
     reconcilers::ReconcileContext context = cluster.context();
-    return kBooker
-        .active({context.state, context.decisions, context.settings, context.now, context.check_controllers, &absent},
-                *cluster.state.find<AdmissionCheck>("check"))
-        .message;
+    context.absent_kinds = &absent;
+    return kBooker.active(context, *cluster.state.find<AdmissionCheck>("check")).message;
   };
   CHECK(message_with({}) == "The admission check is active");
   CHECK(message_with({kJobSets.id()}) == "this cluster has no JobSets");

@@ -15,7 +15,6 @@
 #include <string_view>
 #include <vector>
 
-#include "scheduler/decision.h"
 #include "test/world/world.h"
 
 namespace muster::world {
