@@ -12,11 +12,13 @@ using muster::test::Masked;
 
 namespace {
 
-// Made at run time, and never in one piece elsewhere; another one for each test, since the memory
-// of a process is what all tests share.
-Masked some_secret(int start) {
+// Made at run time, and never in one piece elsewhere. Each test has letters of its own: all tests share the memory of
+// the process, and a freed secret of one must not look like a part of another's.
+Masked some_secret(char first_letter) {
+  constexpr int kLetters = 13;
   std::string text(200, '\0');
-  for (int i = 0; i < 200; ++i) text[static_cast<size_t>(i)] = static_cast<char>('A' + (start + i * 7 + i / 26) % 26);
+  for (int i = 0; i < 200; ++i)
+    text[static_cast<size_t>(i)] = static_cast<char>(first_letter + (i * 7 + i / kLetters) % kLetters);
   Masked masked(text);
   cleanse(text);
   return masked;
@@ -25,14 +27,14 @@ Masked some_secret(int start) {
 }  // namespace
 
 TEST_CASE("secret text: the search finds an ordinary string") {
-  const Masked secret = some_secret(1);
+  const Masked secret = some_secret('A');
   CHECK(copies_in_memory(secret) == 0);
   const std::string kept = secret.text();
   CHECK(copies_in_memory(secret) == 1);
 }
 
 TEST_CASE("secret text: nothing is left after copies, moves, growth, assignment and the end") {
-  const Masked secret = some_secret(2);
+  const Masked secret = some_secret('N');
   {
     SecretText text(secret.text());
     CHECK(copies_in_memory(secret) == 1);
