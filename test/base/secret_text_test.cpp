@@ -12,7 +12,7 @@ using muster::test::Masked;
 
 namespace {
 
-// Made at run time, and never in one piece elsewhere. Each test has letters of its own: all tests share the memory of
+// Made at run time, and never in one piece elsewhere. Each test has its own letters: all tests share the memory of
 // the process, and a freed secret of one must not look like a part of another's.
 Masked some_secret(char first_letter) {
   constexpr int kLetters = 13;

@@ -27,8 +27,8 @@ func TestAStoppedQueueIsWrittenOnceToEachWorkload(t *testing.T) {
 			// Of three sizes, none of which has room: the first of each in the order of the queue gets the reason.
 			cluster.Create(t, harness.Workloads, teams.Namespace, harness.JoblessWorkload(fmt.Sprintf("w%d", i), "q", 2+i%3))
 		}
-		harness.Eventually(t, time.Minute, "one Workload of each size is told why it waits", func() error {
-			return eachSizeIsTold(cluster, teams.Namespace, 3)
+		harness.Eventually(t, time.Minute, "one Workload of each size says why it waits", func() error {
+			return eachSizeSaysWhy(cluster, teams.Namespace, 3)
 		})
 		written := func() int { return wire.Writes()["patch workloads/status"] }
 		awaitRest(t, written)
@@ -95,22 +95,22 @@ func TestAStoppedQueueIsWrittenOnceToEachWorkload(t *testing.T) {
 	}}})
 }
 
-// eachSizeIsTold has an error while there are fewer sizes with a Workload that is told that it exceeds the quota. Which
+// eachSizeSaysWhy has an error while there are fewer sizes with a Workload that says that it exceeds the quota. Which
 // one it is among those that were made in the same second follows from their uids.
-func eachSizeIsTold(cluster *harness.Cluster, namespace string, sizes int) error {
+func eachSizeSaysWhy(cluster *harness.Cluster, namespace string, sizes int) error {
 	list, err := cluster.Dynamic.Resource(harness.Workloads).Namespace(namespace).List(context.Background(), metav1.ListOptions{})
 	if err != nil {
 		return err
 	}
-	told := map[string]bool{}
+	says := map[string]bool{}
 	for i := range list.Items {
 		if harness.HasCondition("QuotaReserved", "False", "ExceedsMaxQuota")(&list.Items[i]) == nil {
 			podSets, _, _ := unstructured.NestedSlice(list.Items[i].Object, "spec", "podSets")
-			told[fmt.Sprint(podSets)] = true
+			says[fmt.Sprint(podSets)] = true
 		}
 	}
-	if len(told) < sizes {
-		return fmt.Errorf("%d of %d sizes are told", len(told), sizes)
+	if len(says) < sizes {
+		return fmt.Errorf("%d of %d sizes say why", len(says), sizes)
 	}
 	return nil
 }
