@@ -56,7 +56,8 @@ int32_t pods_at_once(int32_t parallelism, std::optional<int64_t> completions) {
 
 int32_t Job::pods_expected() const {
   if (finished()) return 0;
-  return pods_at_once(parallelism, completions ? std::optional(int64_t{*completions} - status.succeeded) : std::nullopt);
+  return pods_at_once(parallelism,
+                      completions ? std::optional(int64_t{*completions} - status.succeeded) : std::nullopt);
 }
 
 JobPtr read_job(const json& object) {

@@ -91,7 +91,8 @@ TEST_CASE("pod groups: names of roles and of pods do not decide which role gets 
   };
   const auto shapes = [&](const std::string& small, const std::string& large) {
     std::vector<std::string> names;
-    const auto pod_sets = pod_sets_of(make_pod_group({pod("a", small, "1"), pod("b", large, "2")}, "g", {}, TimePoint()));
+    const auto pod_sets =
+        pod_sets_of(make_pod_group({pod("a", small, "1"), pod("b", large, "2")}, "g", {}, TimePoint()));
     REQUIRE(pod_sets.ok());
     for (const PodSet& pod_set : *pod_sets) names.push_back(pod_set.name == small ? "small" : "large");
     return names;
