@@ -198,6 +198,7 @@ ResourceFlavorPtr read_resource_flavor(const json& object) {
   flavor->node_taints = read_taints(array_at(spec, {"nodeTaints"}));
   flavor->tolerations = read_tolerations(array_at(spec, {"tolerations"}));
   flavor->topology = string_at(spec, {"topologyName"});
+  flavor->fits_on_nodes = flavor->meta.annotation(kFitOnNodesAnnotation) == "true";
   return flavor;
 }
 

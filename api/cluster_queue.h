@@ -135,6 +135,7 @@ struct ResourceFlavor {
   std::vector<Taint> node_taints;
   std::vector<Toleration> tolerations;  // given to the pods
   std::string topology;                 // spec.topologyName, which muster does not act on
+  bool fits_on_nodes = false;           // kFitOnNodesAnnotation
 };
 
 struct AdmissionCheck {

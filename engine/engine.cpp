@@ -65,6 +65,7 @@ void Engine::take_in(const Event& event, Now now) {
                  [&](const WriteFinished& finished) { finish(finished, now); },
                  [&](const LeadershipChanged& changed) { lead(changed, now); },
                  [&](const KindCaughtUp& kind) { catch_up(kind, now); },
+                 [&](const NodesObserved& observed) { scheduler_feed_.take(observed.news); },
                  [](const Tick&) {},
              },
              event);
@@ -156,7 +157,10 @@ void Engine::replace(const KindListed& list, Now now) {
 // A new leader reconciles every object; a replica that stops leading forgets its plans.
 // Writes under way are finished by their answers in either case.
 void Engine::lead(const LeadershipChanged& changed, Now now) {
-  if (changed.leads) kinds_.await(changed.term);
+  if (changed.leads) {
+    kinds_.await(changed.term);
+    scheduler_feed_.await_nodes(changed.term);
+  }
   if (changed.leads == leads_) return;
   leads_ = changed.leads;
   if (leads_)
@@ -341,7 +345,7 @@ void Engine::reconcile(const ObjectKey& key, Commands& commands, Now wall_now) {
 // When the scheduler wants to decide although nothing has happened, and can.
 std::optional<MonotonicTime> Engine::next_decision() const {
   if (!may_plan()) return std::nullopt;
-  const std::optional<MonotonicTime> wake = scheduler_feed_.driver().scheduler().next_wake();
+  const std::optional<MonotonicTime> wake = scheduler_feed_.driver().next_wake();
   return wake ? std::optional(scheduler_rest_.not_before(*wake)) : std::nullopt;
 }
 

@@ -89,6 +89,7 @@ void Engine::decide(Now now) {
   if (!scheduler_rest_.wake(now.monotonic, admissions_seen)) return;
   try {
     const WatchedStep step(watch_, "scheduling");
+    scheduler_feed_.driver().take_nodes(state_, now);
     if (may_plan())
       schedule(now);
     else

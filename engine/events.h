@@ -12,6 +12,7 @@
 #include "engine/unsupported_objects.h"
 #include "kinds/typed_object.h"
 #include "reconcilers/command.h"
+#include "scheduler/nodes/node_news.h"
 
 namespace muster::engine {
 
@@ -82,11 +83,16 @@ struct KindCaughtUp {
   const ResourceType* type;
   uint64_t term;
 };
+// What a lean watch (engine/loop/node_feed.h) tells of nodes, or of the pods on them.
+struct NodesObserved {
+  scheduler::NodeNews news;
+  ObjectTexts texts{};  // of the news
+};
 // Time has come for what next_tick() announced.
 struct Tick {};
 
 using Event = std::variant<KindListed, KindAbsent, ObjectChanged, ObjectRemoved, CaBundleIssued, WriteFinished,
-                           LeadershipChanged, KindCaughtUp, Tick>;
+                           LeadershipChanged, KindCaughtUp, NodesObserved, Tick>;
 
 // --- Commands ---
 

@@ -18,7 +18,23 @@ void SeenWrites::finish(const std::vector<ObjectKey>& requests, Now now) {
 }
 
 SchedulerFeed::SchedulerFeed(const state::ClusterState& state, const QueueSettings& settings)
-    : state_(state), settings_(settings), driver_(settings) {}
+    : state_(state),
+      settings_(settings),
+      nodes_(settings.watch_nodes ? std::make_unique<scheduler::NodeTable>() : nullptr),
+      driver_(new_driver()) {}
+
+// What is known of nodes outlives a driver.
+state::SchedulerDriver SchedulerFeed::new_driver() {
+  return nodes_ == nullptr ? state::SchedulerDriver(settings_) : state::SchedulerDriver(settings_, *nodes_, state_);
+}
+
+void SchedulerFeed::take(const scheduler::NodeNews& news) {
+  if (nodes_ != nullptr) nodes_->take(news);
+}
+
+void SchedulerFeed::await_nodes(uint64_t term) {
+  if (nodes_ != nullptr) nodes_->await(term);
+}
 
 void EndedSeries::put(const state::ClusterState::Change& change, Now) {
   if (change.before) state::note_ended_series(*change.before, state_, settings_, measurements_);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "api/config/reconciler_settings.h"
@@ -12,6 +13,7 @@
 #include "engine/unsupported_objects.h"
 #include "engine/work_queue.h"
 #include "engine/write_expectations.h"
+#include "scheduler/nodes/node_table.h"
 #include "state/metrics/resource_seconds.h"
 #include "state/scheduler_driver.h"
 
@@ -39,6 +41,10 @@ class SchedulerFeed final : public Observer {
   // `state` must outlive it.
   SchedulerFeed(const state::ClusterState& state, const QueueSettings& settings);
 
+  // From a watch of nodes or pods; nothing where the settings ask for none.
+  void take(const scheduler::NodeNews& news);
+  void await_nodes(uint64_t term);
+
   const state::SchedulerDriver& driver() const { return driver_; }
   state::SchedulerDriver& driver() { return driver_; }
 
@@ -46,12 +52,15 @@ class SchedulerFeed final : public Observer {
   void put(const state::ClusterState::Change& change, Now now) override { driver_.put(*change.after, state_, now); }
   void remove(const TypedObject& removed, Now now) override { driver_.remove(removed, state_, now); }
   // With it go all decisions that are not written.
-  void reset(Now) override { driver_ = state::SchedulerDriver(settings_); }
+  void reset(Now) override { driver_ = new_driver(); }
   void restore(const TypedObject& object, Now now) override { driver_.put(object, state_, now); }
 
  private:
+  state::SchedulerDriver new_driver();
+
   const state::ClusterState& state_;
   const QueueSettings settings_;
+  const std::unique_ptr<scheduler::NodeTable> nodes_;  // null: they are not watched
   state::SchedulerDriver driver_;
 };
 

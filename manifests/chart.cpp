@@ -134,6 +134,7 @@ json chart_tables() {
            further_rules(options, [](RightsOptions& rights) { rights.frameworks.emplace(jobs::plain_pod.framework); })},
           {"patchesJobSetDefinition", further_rules(options, &RightsOptions::patches_jobset_definition)},
           {"readsEvents", further_rules(options, &RightsOptions::reads_events)},
+          {"watchesNodes", further_rules(options, &RightsOptions::watches_nodes)},
           {"writesCohorts", further_rules(options, &RightsOptions::writes_cohorts)},
           {"aggregatedVisibility", further_rules(options, &RightsOptions::aggregated_visibility)}};
       tables["webhooks"][name] = manifests(ManifestSet::kWebhooks, options);

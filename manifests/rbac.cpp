@@ -46,6 +46,12 @@ json reading_rules(const RightsOptions& options) {
     const std::string resource(kind.type->plural);
     if (std::find(group.begin(), group.end(), resource) == group.end()) group.push_back(resource);
   }
+  if (options.watches_nodes) {
+    Texts& group = resources[""];
+    for (const char* watched : {"nodes", "pods"}) {
+      if (std::find(group.begin(), group.end(), watched) == group.end()) group.emplace_back(watched);
+    }
+  }
   json rules = json::array();
   for (const auto& [group, plurals] : resources) rules.push_back(rule({group}, plurals, {"list", "watch"}));
   // Are pods left of a job that was deleted?
@@ -222,6 +228,7 @@ RightsOptions rights_for(const LoadedConfiguration& configuration) {
   options.keeps_policy = muster.unqueued_kinds.has_value() || !kinds_with_queue(kueue).empty();
   options.writes_cohorts = find_path(kueue.effective, {"fairSharing"}) != nullptr;
   options.reads_events = muster.pod_reasons;
+  options.watches_nodes = muster.watch_nodes;
   options.aggregated_visibility = muster.aggregated_visibility;
   options.secret = kueue.cert_management.enable ? kueue.cert_management.webhook_secret_name : "";
   options.lease = kueue.leader_election.leader_elect ? kueue.leader_election.resource_name : "";

@@ -39,6 +39,8 @@ struct RightsOptions {
   bool writes_cohorts = false;
   // An eviction says why pods were late (podReasons): Events are listed for it.
   bool reads_events = true;
+  // Nodes, and all pods on them, are watched (watchNodes).
+  bool watches_nodes = false;
   // The visibility API is aggregated: muster keeps the CA bundle of its APIServices, and reads by which certificate the
   // API server is to be known.
   bool aggregated_visibility = false;

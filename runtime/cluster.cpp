@@ -4,6 +4,7 @@
 
 #include "api/codec/json.h"
 #include "engine/loop/kind_feed.h"
+#include "engine/loop/node_feed.h"
 #include "engine/loop/write_answer.h"
 #include "kinds/watched_kinds.h"
 #include "manifests/api_services.h"
@@ -71,6 +72,33 @@ class Cluster::Feed final : public kube::WatchSink {
   engine::KindFeed events_;
 };
 
+// The same for nodes, or for the pods on them.
+class Cluster::Nodes final : public kube::WatchSink {
+ public:
+  Nodes(EngineLoop& loop, scheduler::NodePart part, bool recorded) : loop_(loop), events_(part, recorded) {}
+
+  void on_list_started() override { loop_.post_when_room(events_.begin_list()); }
+  void on_listed(const json& object) override { post_seen(object); }
+  void on_replaced(const std::string&) override { loop_.post_when_room(events_.end_list()); }
+  // Every API server serves both.
+  void on_absent() override {}
+  void on_caught_up(uint64_t term) override { loop_.post_when_room(events_.caught_up(term)); }
+  void on_event(kube::WatchChange change, const json& object) override {
+    if (change != kube::WatchChange::kDeleted) return post_seen(object);
+    if (auto gone = events_.removed(object)) loop_.post_when_room(*std::move(gone));
+  }
+
+ private:
+  void post_seen(const json& object) {
+    auto seen = events_.seen(object);
+    if (!seen) return log_unreadable(seen.error());
+    if (*seen) loop_.post_when_room(**std::move(seen));
+  }
+
+  EngineLoop& loop_;
+  engine::NodeFeed events_;
+};
+
 Result<std::unique_ptr<Cluster>> Cluster::connect(const Options& options, const Clock& clock) {
   auto access = kube::find_cluster_access(
       {.kubeconfig = options.kubeconfig, .context = options.context, .environment = kube::process_variable});
@@ -112,14 +140,26 @@ Cluster::~Cluster() {
 }
 
 void Cluster::watch(EngineLoop& loop, const WatchedKind& kind, const std::string& name, kube::KindCheck check) {
-  feeds_.push_back(std::make_unique<Feed>(loop, kind, name, observer_, settings_));
   kube::Selection selection{.label_selector = std::string(kind.label_selector),
                             .field_selector = name.empty() ? std::string(kind.field_selector) : "metadata.name=" + name,
                             .metadata_only = kind.metadata_only,
                             .managed_fields = kind.managed_fields};
+  start(*kind.type, std::move(selection), std::make_unique<Feed>(loop, kind, name, observer_, settings_),
+        std::move(check));
+}
+
+void Cluster::watch_nodes(EngineLoop& loop, scheduler::NodePart part) {
+  const bool nodes = part == scheduler::NodePart::kNodes;
+  start(nodes ? kNodes : kPods, {.field_selector = nodes ? "" : std::string(engine::kBoundPods)},
+        std::make_unique<Nodes>(loop, part, observer_ != nullptr));
+}
+
+void Cluster::start(const ResourceType& type, kube::Selection selection, std::unique_ptr<kube::WatchSink> sink,
+                    kube::KindCheck check) {
+  feeds_.push_back(std::move(sink));
   MutexLock lock(watches_mutex_);
-  watches_.push_back(std::make_unique<kube::Watch>(api(), kube::resource_of(*kind.type), std::move(selection),
-                                                   *feeds_.back(), log_, timing(), term_, std::move(check)));
+  watches_.push_back(std::make_unique<kube::Watch>(api(), kube::resource_of(type), std::move(selection), *feeds_.back(),
+                                                   log_, timing(), term_, std::move(check)));
 }
 
 kube::KindCheck Cluster::check_of(const WatchedKind& kind, std::span<const KindDescriptionPtr> own_kinds) {
@@ -145,6 +185,10 @@ void Cluster::start_watches(EngineLoop& loop, const ReconcilerSettings& settings
       continue;
     }
     for (engine::Event& event : engine::events_of_unwatched(*kind.type)) loop.post(std::move(event));
+  }
+  if (settings.queues.watch_nodes) {
+    watch_nodes(loop, scheduler::NodePart::kNodes);
+    watch_nodes(loop, scheduler::NodePart::kPods);
   }
   if (configurations.empty()) return;
   for (const ResourceType* type : {&kMutatingWebhookConfigurations, &kValidatingWebhookConfigurations}) {

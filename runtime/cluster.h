@@ -62,10 +62,14 @@ class Cluster {
 
  private:
   class Feed;
+  class Nodes;
 
   explicit Cluster(const Clock& clock);
   void watch(EngineLoop& loop, const WatchedKind& kind, const std::string& name = {}, kube::KindCheck check = {})
       EXCLUDES(watches_mutex_);
+  void watch_nodes(EngineLoop& loop, scheduler::NodePart part) EXCLUDES(watches_mutex_);
+  void start(const ResourceType& type, kube::Selection selection, std::unique_ptr<kube::WatchSink> sink,
+             kube::KindCheck check = {}) EXCLUDES(watches_mutex_);
   kube::KindCheck check_of(const WatchedKind& kind, std::span<const KindDescriptionPtr> own_kinds);
   // true or false.
   kube::KubeApi::Answer find_pods(const reconcilers::Write& write, MonotonicTime not_after, std::stop_token stop);
@@ -77,7 +81,7 @@ class Cluster {
   std::unique_ptr<kube::KubeClient> client_, lease_client_, review_client_, note_client_;
   const engine::LoopObserver* observer_ = nullptr;
   std::shared_ptr<const ReconcilerSettings> settings_;  // of the watches
-  std::vector<std::unique_ptr<Feed>> feeds_;
+  std::vector<std::unique_ptr<kube::WatchSink>> feeds_;
 
   Mutex watches_mutex_;
   uint64_t term_ GUARDED_BY(watches_mutex_) = 0;

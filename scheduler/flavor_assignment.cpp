@@ -207,6 +207,8 @@ std::optional<FlavorRejection> why_ineligible(const SchedulerState& state, Flavo
   const ResourceFlavor* flavor = state.flavor(id);
   if (flavor == nullptr) return FlavorRejection{.kind = FlavorRejection::Kind::kFlavorMissing, .flavor = id};
   if (needs_topology(state, pod_set)) return FlavorRejection{.kind = FlavorRejection::Kind::kNoTopology, .flavor = id};
+  if (flavor->fits_on_nodes && !state.settings.watches_nodes)
+    return FlavorRejection{.kind = FlavorRejection::Kind::kNoNodes, .flavor = id};
   const PodSpec& spec = *pod_set.pod_template.spec;
   // spec.tolerations of the flavor are added to the pods when they start, so they count as the pods' own.
   for (const Taint& taint : flavor->node_taints) {

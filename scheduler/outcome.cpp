@@ -33,6 +33,8 @@ std::string to_text(const QuotaIdTable& names, const FlavorRejection& obstacle) 
       return "flavor " + flavor + " has failed for the workload and is not tried again";
     case Kind::kNoTopology:
       return "Flavor \"" + flavor + "\" does not support TopologyAwareScheduling";
+    case Kind::kNoNodes:
+      return "flavor " + flavor + " has the annotation muster.batch/fit-on-nodes, and muster does not watch nodes";
     case Kind::kExceedsMax:
       return "insufficient quota for " + resource + " in flavor " + flavor +
              ", previously considered podsets requests (" + text(obstacle.earlier) + ") + current podset request (" +

@@ -58,7 +58,8 @@ struct FlavorRejection {
     kAffinity,
     kFailed,      // it has failed for the Workload (flavor fallback)
     kNoTopology,  // the pods ask for a place in a topology, and the flavor has none
-    kNoFlavor,    // the same, and they ask for no resource that a flavor could hold
+    kNoNodes,     // the flavor counts nodes, and muster does not watch them
+    kNoFlavor,    // they ask for a place in a topology, and they ask for no resource that a flavor could hold
     kExceedsMax,  // more than the ClusterQueue could ever have
     kNoneUnused,  // more than is unused
     kShortage,    // of a further capacity: `shortage`

@@ -143,7 +143,7 @@ FlavorState& QueueTable::flavor(const std::string& name) {
 // true: labels or taints can differ, so Workloads that it did not suit are evaluated again.
 bool QueueTable::set_flavor(const ResourceFlavorPtr& object) {
   const ResourceFlavorPtr before = std::exchange(flavor(object->meta.name).object, object);
-  return before == nullptr || !same_spec(before->meta, object->meta);
+  return before == nullptr || !same_spec(before->meta, object->meta) || before->fits_on_nodes != object->fits_on_nodes;
 }
 
 void QueueTable::unset_flavor(const std::string& name) {

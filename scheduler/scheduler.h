@@ -76,6 +76,9 @@ class Scheduler {
   // The same for all unconfirmed decisions: for a new and for a former leader.
   void roll_back_all(Now now) { workloads_.roll_back_all(now); }
 
+  // A further capacity has more room: pending Workloads can wait for it.
+  void further_released() { wake_.released_further(); }
+
   // No Workload is admitted before the pods of this Workload ("namespace/name") are ready; empty: no block.
   // With SchedulerSettings::one_by_one every admission blocks in this way until the next call. Blocked
   // Workloads go first, in the order of the cycle in which they were first blocked, so that borrowers are not

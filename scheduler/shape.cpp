@@ -66,7 +66,7 @@ Shape Shapes::shape_of(const WorkloadState& workload) {
     text += '/' + pod_set.name + ':' + std::to_string(workload.pod_sets[i].count) + ':' +
             (pod_set.min_count ? std::to_string(*pod_set.min_count) : "") + ':' +
             (pod_set.asks_for_topology ? pod_set.topology_request_text : "") + ':' +
-            digest_of(pod_set.pod_template.spec) + capacity_.text_of(pod_set);
+            digest_of(pod_set.pod_template.spec) + capacity_.text_of(*workload.object, pod_set);
     for (const ResourceAmount& request : workload.pod_sets[i].per_pod)
       text += ',' + std::to_string(request.resource) + '=' + std::to_string(request.amount);
   }

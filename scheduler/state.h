@@ -52,6 +52,8 @@ struct SchedulerSettings {
   // The gate TopologyAwareScheduling: pods that request a topology get no flavor without a topology. Off: the request
   // is ignored, as in Kueue.
   bool topology_requests = true;
+  // muster's watchNodes. Off: no Workload gets a flavor with the annotation muster.batch/fit-on-nodes.
+  bool watches_nodes = false;
   // The gate ReclaimablePods: completed pods release their quota (status.reclaimablePods).
   bool reclaims = true;
 };

@@ -26,6 +26,7 @@ class WakeSet {
   void released(QueueState& queue, bool by_running_queue);
   // Uses of further capacities were released, if the claim had any: the trees of all ClusterQueues are due.
   void released_further(const Claim& claim) { further_released_ |= !claim.further.empty(); }
+  void released_further() { further_released_ = true; }
   // The Workloads of the LocalQueue that are in no queue can enter one.
   void entering(LocalQueueState& queue) { entering_.insert(&queue); }
   // The pending Workloads of the ClusterQueue have changed.

@@ -5,6 +5,7 @@
 #include "api/workload.h"
 #include "base/overloaded.h"
 #include "scheduler/eligibility.h"
+#include "scheduler/nodes/node_capacity.h"
 #include "scheduler/scheduler.h"
 #include "state/cluster_state.h"
 #include "state/namespaced_name.h"
@@ -32,13 +33,13 @@ bool is_written(const PendingDecision& decision, const Workload& workload) {
 // Limit for one decide(): enough for every release, and an end if Workloads evict each other.
 constexpr int kMostWithdrawals = 1000;
 constexpr Duration kBetweenMessages = std::chrono::seconds(30);
-
 }  // namespace
 
 scheduler::SchedulerSettings scheduler_settings_of(const QueueSettings& settings) {
   scheduler::SchedulerSettings made{.fair_sharing = settings.fair_sharing,
                                     .ignore_undeclared_resources = settings.ignore_undeclared_resources,
                                     .topology_requests = settings.rules.enabled(Gate::kTopologyAwareScheduling),
+                                    .watches_nodes = settings.watch_nodes,
                                     .reclaims = settings.rules.enabled(Gate::kReclaimablePods)};
   if (settings.wait_for_pods_ready) {
     made.order_by_eviction =
@@ -94,6 +95,7 @@ void SchedulerDriver::put(const TypedObject& object, const ClusterState& state, 
                  [](const auto&) {},
              },
              object);
+  if (node_capacity_ != nullptr) note_flavor(object, true, state, now);
   put_workloads_affected_by(object, state, now);
 }
 
@@ -101,6 +103,7 @@ void SchedulerDriver::remove(const TypedObject& object, const ClusterState& stat
   const ObjectMeta& meta = meta_of(object);
   std::visit(Overloaded{
                  [&](const WorkloadPtr&) {
+                   if (node_capacity_ != nullptr) node_capacity_->remove_workload(path_of(meta));
                    scheduler_->remove_workload(meta.ns, meta.name);
                    decisions_->erase(path_of(meta));
                    blocks_.erase(path_of(meta));
@@ -120,12 +123,14 @@ void SchedulerDriver::remove(const TypedObject& object, const ClusterState& stat
                  [](const auto&) {},
              },
              object);
+  if (node_capacity_ != nullptr) note_flavor(object, false, state, now);
   put_workloads_affected_by(object, state, now);
 }
 
 void SchedulerDriver::put_workload(const WorkloadPtr& workload, const ClusterState& state, Now now) {
   QuotaDemand demand = quota_demand_of(*workload, state, settings_, sources_);
   if (is_overtaken(*workload)) refuse(key_of(kWorkloads, workload->meta), now);
+  if (node_capacity_ != nullptr) node_capacity_->put(*workload);
   scheduler_->put(workload, demand.per_pod, now, std::move(demand.misconfigured), demand.can_be_stopped);
   advance(*workload);
   note_block(*workload, now);
@@ -199,7 +204,10 @@ void SchedulerDriver::put_workloads_affected_by(const TypedObject& object, const
 
 // A resource has quota now, and earlier requests of it could share the id of many names.
 void SchedulerDriver::put_after_late_names(const ClusterState& state, Now now) {
-  if (!scheduler_->take_late_names()) return;
+  if (scheduler_->take_late_names()) put_all(state, now);
+}
+
+void SchedulerDriver::put_all(const ClusterState& state, Now now) {
   std::map<std::string, WorkloadPtr> workloads;
   for (const auto& [key, workload] : scheduler_->state().workloads) workloads.emplace(key, workload->object);
   for (const auto& [key, workload] : workloads) put_workload(workload, state, now);

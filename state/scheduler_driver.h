@@ -23,6 +23,9 @@
 #include "state/demand/demand_sources.h"
 
 namespace muster::scheduler {
+class NodeCapacity;
+class NodeTable;
+struct NodeLoads;
 class Scheduler;
 struct SchedulerSettings;
 }  // namespace muster::scheduler
@@ -45,11 +48,16 @@ using PendingDecision = std::variant<scheduler::Admitted, scheduler::Preempted, 
 
 scheduler::SchedulerSettings scheduler_settings_of(const QueueSettings& settings);
 
+// Room on nodes, by what pods request in this cluster. Both must outlive it.
+std::unique_ptr<scheduler::NodeCapacity> node_capacity(scheduler::NodeTable& nodes, const ClusterState& state);
+
 // One thread.
 class SchedulerDriver {
  public:
   // What `sources` refers to must outlive it.
   explicit SchedulerDriver(const QueueSettings& settings, DemandSources sources = all_demand_sources());
+  // For flavors that count nodes (scheduler/nodes/); both must outlive it.
+  SchedulerDriver(const QueueSettings& settings, scheduler::NodeTable& nodes, const ClusterState& state);
   ~SchedulerDriver();
   SchedulerDriver(SchedulerDriver&&) noexcept;
   SchedulerDriver& operator=(SchedulerDriver&&) noexcept;
@@ -58,6 +66,8 @@ class SchedulerDriver {
   void put(const TypedObject& object, const ClusterState& state, Now now);
   void remove(const TypedObject& object, const ClusterState& state, Now now);
 
+  // What the nodes that it got tell by now. Before decide() and follow().
+  void take_nodes(const ClusterState& state, Now now);
   // Decides all that can be decided, or until `enough` Workloads were admitted. Adds the
   // Workloads about which there is something new.
   void decide(Now now, size_t enough, std::vector<ObjectKey>& keys);
@@ -86,6 +96,11 @@ class SchedulerDriver {
   Duration admitted_for(const Workload& workload, Now now) const;
 
   const scheduler::Scheduler& scheduler() const { return *scheduler_; }
+  // The time of the next decision without an event; nullopt: only after events.
+  std::optional<MonotonicTime> next_wake() const;
+  // Nodes for flavors that count them, without what holders of quota take. nullopt: no flavor does, or they are not
+  // known.
+  std::optional<scheduler::NodeLoads> node_loads() const;
   // Of the requests for which quota is sought.
   DemandSources demand_sources() const { return sources_; }
 
@@ -93,6 +108,8 @@ class SchedulerDriver {
   void put_workload(const WorkloadPtr& workload, const ClusterState& state, Now now);
   void put_workloads_affected_by(const TypedObject& object, const ClusterState& state, Now now);
   void put_after_late_names(const ClusterState& state, Now now);
+  void put_all(const ClusterState& state, Now now);
+  void note_flavor(const TypedObject& object, bool is_there, const ClusterState& state, Now now);
   struct Unpersisted;
 
   void take(scheduler::Decision decision, Now now, std::vector<ObjectKey>& keys);
@@ -106,6 +123,10 @@ class SchedulerDriver {
 
   QueueSettings settings_;
   DemandSources sources_;
+  scheduler::NodeTable* nodes_ = nullptr;             // null: nodes are not watched
+  scheduler::NodeCapacity* node_capacity_ = nullptr;  // of the scheduler
+  std::optional<MonotonicTime> nodes_due_;            // nodes have changed: what waits for them is evaluated then
+  MonotonicTime nodes_rest_until_{};
   std::unique_ptr<scheduler::Scheduler> scheduler_;                             // its parts refer to each other
   std::unique_ptr<std::map<std::string, Unpersisted, std::less<>>> decisions_;  // by "ns/name"; never null
   // Also of Workloads whose admission is only decided.

@@ -74,6 +74,8 @@ struct MusterConfiguration {
   // An eviction by waitForPodsReady or by the timeout of a flavor says why the pods were late, for which the leader
   // reads pods and Events once before it.
   bool pod_reasons = true;
+  // Nodes and the pods on them are watched, for flavors that count them (muster.batch/fit-on-nodes).
+  bool watch_nodes = false;
   // The user who submits a job is written on the job and its Workload, for lists.
   bool record_submitter = false;
 

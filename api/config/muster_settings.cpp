@@ -238,6 +238,16 @@ constexpr MusterSetting kSettings[] = {
      .page =
          "The webhook writes the name of the user who submits a job into the annotation `muster.batch/submitter` of "
          "the job, and muster copies it to the Workload: see [Submitters](#submitters)."},
+    {.name = "watchNodes",
+     .flag = "--watch-nodes",
+     .value = toggle<&M::watch_nodes>(),
+     .help = "Know the nodes and their pods, for flavors that admit only what fits on nodes (docs/nodes.md)",
+     .off_help = "Do not watch them; such flavors admit nothing",
+     .fits_manifests = true,
+     .page = "muster watches the nodes of the cluster and all pods on them, for ResourceFlavors with the annotation "
+             "`muster.batch/fit-on-nodes`: they admit a job only when all of its pods have room. muster then needs the "
+             "right to list and watch nodes and pods. Without the setting such a flavor admits nothing, and says so. "
+             "See [nodes.md](nodes.md)."},
 };
 
 }  // namespace

@@ -95,6 +95,7 @@ QueueSettings make_queue_settings(const Configuration& configuration, const Must
   settings.retain_finished = optional_duration_at(retention, "afterFinished");
   settings.retain_deactivated = optional_duration_at(retention, "afterDeactivatedByKueue");
   settings.fair_sharing = read_strategies(effective);
+  settings.watch_nodes = muster.watch_nodes;
   settings.metrics = read_metrics(object_at(effective, {"metrics"}));
   return settings;
 }

@@ -74,6 +74,8 @@ struct QueueSettings {
   std::optional<Duration> retain_finished{};
   std::optional<Duration> retain_deactivated{};
   QueueMetricsSettings metrics{};
+  // muster's own: nodes and the pods on them are known, for flavors that count them (muster.batch/fit-on-nodes).
+  bool watch_nodes = false;
 };
 
 }  // namespace muster

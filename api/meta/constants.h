@@ -81,6 +81,8 @@ inline constexpr std::string_view kCompletionIndexAnnotation = "batch.kubernetes
 inline constexpr std::string_view kPreemptionProtectionAnnotation = "muster.batch/preemption-protection";
 inline constexpr std::string_view kReclaimProtectionAnnotation = "muster.batch/reclaim-protection";
 inline constexpr std::string_view kPreemptionProtectionLimitAnnotation = "muster.batch/preemption-protection-limit";
+// Of a ResourceFlavor: "true" admits a Workload only when its pods have room on the flavor's nodes.
+inline constexpr std::string_view kFitOnNodesAnnotation = "muster.batch/fit-on-nodes";
 
 // On the Workload of a pod group: its pods that have succeeded, by role, also when they are gone.
 inline constexpr std::string_view kSucceededPodsAnnotation = "muster.batch/succeeded-pods";

@@ -94,6 +94,7 @@ constexpr std::string_view kKnownKeys[] = {
     kPreemptionProtectionAnnotation,
     kReclaimProtectionAnnotation,
     kPreemptionProtectionLimitAnnotation,
+    kFitOnNodesAnnotation,
     kSucceededPodsAnnotation,
     kGroupLabel,
     kGroupTimeoutAnnotation,

@@ -37,6 +37,8 @@ struct ResourceType {
 std::string full_name(const ResourceType& type);
 
 inline constexpr ResourceType kNamespaces{"", "v1", "namespaces", "Namespace", false, "v1"};
+// Watched as values, not as objects (engine/loop/node_feed.h).
+inline constexpr ResourceType kNodes{"", "v1", "nodes", "Node", false, "v1"};
 inline constexpr ResourceType kLimitRanges{"", "v1", "limitranges", "LimitRange", true, "v1"};
 inline constexpr ResourceType kPods{"", "v1", "pods", "Pod", true, "v1"};
 // Pods that wait in a queue or have left one: another watch of pods than that of gangs.

@@ -60,6 +60,9 @@ ObservedEvent observed(const Event& event, Now at) {
           [&](const KindCaughtUp& kind) {
             return ObservedEvent{.what = What::kCaughtUp, .at = at, .type = kind.type, .term = kind.term};
           },
+          [&](const NodesObserved& nodes) {
+            return ObservedEvent{.what = What::kNodes, .at = at, .texts = nodes.texts, .news = nodes.news};
+          },
           [&](const Tick&) { return ObservedEvent{.what = What::kTick, .at = at}; },
       },
       event);

@@ -15,7 +15,18 @@ namespace muster::engine {
 
 // One event without its typed objects, which cannot be written down: their texts are.
 struct ObservedEvent {
-  enum class What : uint8_t { kListed, kAbsent, kChanged, kRemoved, kBundle, kAnswer, kLeadership, kCaughtUp, kTick };
+  enum class What : uint8_t {
+    kListed,
+    kAbsent,
+    kChanged,
+    kRemoved,
+    kBundle,
+    kAnswer,
+    kLeadership,
+    kCaughtUp,
+    kNodes,
+    kTick
+  };
 
   What what = What::kTick;
   Now at{};
@@ -33,6 +44,8 @@ struct ObservedEvent {
   uint64_t id = 0;  // of an answer
   reconcilers::WriteOutcome outcome = reconcilers::WriteOutcome::kDone;
   std::string text{};  // the bundle, or the API server's sentence
+  // Of kNodes, for whoever keeps what is known; its text has all of it.
+  scheduler::NodeNews news{};
 };
 ObservedEvent observed(const Event& event, Now at);
 

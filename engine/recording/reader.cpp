@@ -3,6 +3,7 @@
 #include "api/codec/json.h"
 #include "base/fnv.h"
 #include "engine/loop/kind_feed.h"
+#include "engine/loop/node_feed.h"
 #include "kinds/watched_kinds.h"
 #include "manifests/api_services.h"
 
@@ -151,6 +152,11 @@ Result<engine::Event> Reader::read_event(const json& line, Pending& pending) {
   if (what == "bundle") return engine::Event(engine::CaBundleIssued{std::string(string_at(line, {"text"}))});
   if (what == "leadership")
     return engine::Event(engine::LeadershipChanged{bool_at(line, {"leads"}), unsigned_at(line, "term")});
+  if (what == "nodes") {
+    auto news = engine::read_node_news(object_of(line));
+    if (!news) return fail(news.error().message);
+    return engine::Event(engine::NodesObserved{*std::move(news)});
+  }
   if (what == "answer") return read_answer(line, kind);
   if (kind.type == nullptr)
     return fail("the kind \"" + std::string(string_at(line, {"k"})) + "\" is not known to this muster");

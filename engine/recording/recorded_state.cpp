@@ -72,6 +72,8 @@ void RecordedState::take(const engine::ObservedEvent& event) {
     case What::kCaughtUp:
       caught_up_[event.type->id()] = {event.type, event.term};
       return;
+    case What::kNodes:
+      return nodes_.take(event);
     case What::kTick:
       return;
   }
@@ -105,6 +107,7 @@ engine::ObservedBatch RecordedState::snapshot() const {
   if (leads_) add({.what = What::kLeadership, .term = term_, .leads = true});
   for (const auto& [kind, reached] : caught_up_)
     add({.what = What::kCaughtUp, .type = reached.first, .term = reached.second});
+  nodes_.add_snapshot(add);
   for (const auto& [id, command] : under_way_) batch.writes.push_back(command);
   return batch;
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "engine/loop/loop_observer.h"
+#include "engine/recording/recorded_nodes.h"
 
 namespace muster::recording {
 
@@ -41,6 +42,7 @@ class RecordedState {
   std::map<ListKey, std::pair<const ResourceType*, List>> lists_;
   std::map<KindId, const ResourceType*> absent_;
   std::map<KindId, std::pair<const ResourceType*, uint64_t>> caught_up_;
+  RecordedNodes nodes_;
   std::map<uint64_t, engine::Command> under_way_;
   std::string bundle_;
   bool leads_ = false;

@@ -37,6 +37,8 @@ std::string_view name_of(What what) {
       return "leadership";
     case What::kCaughtUp:
       return "caughtUp";
+    case What::kNodes:
+      return "nodes";
     case What::kTick:
       break;
   }

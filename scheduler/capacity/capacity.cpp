@@ -84,10 +84,10 @@ CapacityUses Capacity::held(const Workload& workload, const Admission& admission
 }
 
 // With lengths, so that no text can look like two.
-std::string Capacity::text_of(const PodSet& pod_set) const {
+std::string Capacity::text_of(const Workload& workload, const PodSet& pod_set) const {
   std::string all;
   for (const auto& capacity : further_) {
-    const std::string text = capacity->text_of(pod_set);
+    const std::string text = capacity->text_of(workload, pod_set);
     all += '~' + std::to_string(text.size()) + '~' + text;
   }
   return all;

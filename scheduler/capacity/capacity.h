@@ -56,7 +56,7 @@ class Capacity {
   void write(const CapacityUses& uses, PodSetAssignment& assignment) const;
   // See the functions of FurtherCapacity.
   CapacityUses held(const Workload& workload, const Admission& admission) const;
-  std::string text_of(const PodSet& pod_set) const;
+  std::string text_of(const Workload& workload, const PodSet& pod_set) const;
 
  private:
   struct Change {

@@ -74,7 +74,7 @@ class FurtherCapacity {
   virtual CapacityUses held(const Workload& workload, const Admission& admission) const = 0;
   // What assign() reads of a pod set, apart from its spec, count and topology request. Workloads with different texts
   // are evaluated separately.
-  virtual std::string text_of(const PodSet& pod_set) const = 0;
+  virtual std::string text_of(const Workload& workload, const PodSet& pod_set) const = 0;
 
   // Unused; 0 or less when more is used than exists, as while Workloads that are preempted still run.
   virtual int64_t available(uint32_t unit) const = 0;

@@ -47,6 +47,8 @@ std::string why_unsuitable(const FlavorRejection& obstacle) {
   if (obstacle.kind == FlavorRejection::Kind::kAffinity)
     return "node selector or affinity of the pods exclude its labels";
   if (obstacle.kind == FlavorRejection::Kind::kNoTopology) return std::string(kAsksForTopology);
+  if (obstacle.kind == FlavorRejection::Kind::kNoNodes)
+    return "it admits what fits on its nodes, and muster does not watch nodes (watchNodes)";
   return "the ResourceFlavor does not exist";
 }
 

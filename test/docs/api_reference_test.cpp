@@ -31,7 +31,7 @@ templates, Job templates, tolerations and conditions are as in Kubernetes.
 
 Fields of features that muster does not have are named here, because their names are Kueue's; the description says what happens to them. The settings of
 muster are in [configuration.md](configuration.md), its metrics in [metrics.md](metrics.md), its annotations in [group-scheduling.md](group-scheduling.md),
-[preemption-protection.md](preemption-protection.md) and [simulate.md](simulate.md).
+[preemption-protection.md](preemption-protection.md), [nodes.md](nodes.md) and [simulate.md](simulate.md).
 )";
 
 // Types of Kubernetes whose fields every reader knows.

@@ -44,7 +44,8 @@ struct Setting {
 const Setting kSettings[] = {{"keepsPolicy", &RightsOptions::keeps_policy},
                              {"patchesJobSetDefinition", &RightsOptions::patches_jobset_definition},
                              {"writesCohorts", &RightsOptions::writes_cohorts},
-                             {"readsEvents", &RightsOptions::reads_events}};
+                             {"readsEvents", &RightsOptions::reads_events},
+                             {"watchesNodes", &RightsOptions::watches_nodes}};
 
 Rights rights_of(const RightsOptions& options) {
   Rights rights;
@@ -57,7 +58,7 @@ Rights rights_of(const RightsOptions& options) {
 
 void check_mode(const json& tables, const std::string& mode, RightsOptions options) {
   // Every choice of the settings.
-  for (unsigned choice = 0; choice < 32; ++choice) {
+  for (unsigned choice = 0; choice < 64; ++choice) {
     Rights chosen;
     add_rights(tables.at("clusterRules").at(mode), chosen);
     for (size_t i = 0; i < std::size(kSettings); ++i) {
@@ -65,7 +66,7 @@ void check_mode(const json& tables, const std::string& mode, RightsOptions optio
       options.*kSettings[i].flag = on;
       if (on) add_rights(tables.at("furtherRules").at(mode).at(kSettings[i].name), chosen);
     }
-    const bool queues_pods = choice >= 16;
+    const bool queues_pods = choice >= 32;
     if (queues_pods) {
       options.frameworks.insert("pod");
       add_rights(tables.at("furtherRules").at(mode).at("queuesPods"), chosen);

@@ -45,7 +45,8 @@ bool is_narrowed(const std::string& group, const std::string& resource, const st
 RightsOptions every_right() {
   RightsOptions options;
   for (const jobs::JobKind* kind : jobs::job_kinds()) options.frameworks.emplace(kind->framework);
-  options.keeps_policy = options.writes_cohorts = options.aggregated_visibility = options.reads_events = true;
+  options.keeps_policy = options.writes_cohorts = options.aggregated_visibility = options.reads_events =
+      options.watches_nodes = true;
   return options;
 }
 

@@ -272,6 +272,8 @@ TEST_CASE("the configuration decides which rights muster needs") {
   // Flavors have timeouts without it.
   CHECK(rights(kueue + "featureGates: {DisableWaitForPodsReady: true}\n").reads_events);
   CHECK_FALSE(rights(kueue + own + "podReasons: false\n").reads_events);
+  CHECK_FALSE(usual.watches_nodes);
+  CHECK(rights(kueue + own + "watchNodes: true\n").watches_nodes);
   CHECK_FALSE(usual.aggregated_visibility);
   CHECK(rights(kueue + own + "aggregatedVisibility: true\n").aggregated_visibility);
   CHECK_FALSE(usual.keeps_policy);

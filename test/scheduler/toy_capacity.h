@@ -59,7 +59,9 @@ class Licenses : public scheduler::FurtherCapacity {
     return uses;
   }
 
-  std::string text_of(const PodSet& pod_set) const override { return std::to_string(licenses_of(pod_set)); }
+  std::string text_of(const Workload&, const PodSet& pod_set) const override {
+    return std::to_string(licenses_of(pod_set));
+  }
   int64_t available(uint32_t) const override { return exist_ - used_; }
   void add(uint32_t, int64_t amount) override { used_ += amount; }
 

@@ -54,7 +54,7 @@ class Racks : public scheduler::FurtherCapacity {
     return uses;
   }
 
-  std::string text_of(const PodSet&) const override { return ""; }
+  std::string text_of(const Workload&, const PodSet&) const override { return ""; }
   // The unit behind the racks: the seats of all of them.
   int64_t available(uint32_t unit) const override {
     if (unit < total()) return seats_[unit] - used_[unit];

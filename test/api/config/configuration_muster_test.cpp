@@ -31,6 +31,7 @@ TEST_CASE("MusterConfiguration has defaults that need no file") {
     CHECK_FALSE(muster.dashboard);
     CHECK(muster.pod_reasons);
     CHECK_FALSE(muster.record_submitter);
+    CHECK_FALSE(muster.watch_nodes);
     CHECK_FALSE(muster.backoff_limit_timeout.has_value());
     CHECK(muster.backoff_jitter == 0.1);
   }
@@ -57,8 +58,10 @@ aggregatedVisibility: true
 dashboard: true
 podReasons: false
 recordSubmitter: true
+watchNodes: true
 )");
   CHECK(muster.record_submitter);
+  CHECK(muster.watch_nodes);
   CHECK(muster.dashboard);
   CHECK_FALSE(muster.pod_reasons);
   CHECK(muster.aggregated_visibility);
@@ -98,7 +101,7 @@ TEST_CASE("MusterConfiguration refuses what it does not know") {
        "backoffLimitTimeout, longestGracePeriod, backoffJitter, concurrentWrites, groupScheduling, "
        "webhookClientCAFile, "
        "webhookClientNames, metricsCertDir, "
-       "unqueuedKinds, aggregatedVisibility, dashboard, podReasons, recordSubmitter"},
+       "unqueuedKinds, aggregatedVisibility, dashboard, podReasons, recordSubmitter, watchNodes"},
       {"a word that is none", "suspendGuard: maybe",
        "suspendGuard: Invalid value: \"maybe\": must be enforce (reject) or observe (let through, with a warning)"},
       {"a wrong type", "suspendGuard: true", "suspendGuard: Invalid value: true: must be a string"},

@@ -43,6 +43,7 @@ const std::map<std::string, Example>& examples() {
       {"dashboard", {true, {"true"}}},
       {"podReasons", {false, {"false"}}},
       {"recordSubmitter", {true, {"true"}}},
+      {"watchNodes", {true, {"true"}}},
   };
   return values;
 }

@@ -122,6 +122,7 @@ func TestChartInstallsWhatTheManifestsDo(t *testing.T) {
 		"no JobSet CRD":         {values: "configuration: {muster: {patchJobSetDefinition: false}}", config: kueue("") + "patchJobSetDefinition: false\n"},
 		"deny":                  {values: "configuration: {muster: {unqueuedKinds: Deny}}", config: kueue("") + "unqueuedKinds: Deny\n"},
 		"no pod reasons":        {values: "configuration: {muster: {podReasons: false}}", config: kueue("") + "podReasons: false\n"},
+		"watch nodes":           {values: "configuration: {muster: {watchNodes: true}}", config: kueue("") + "watchNodes: true\n"},
 		"no waiting for pods":   {values: "configuration: {kueue: {featureGates: {DisableWaitForPodsReady: true}}}", config: kueue("featureGates: {DisableWaitForPodsReady: true}\n")},
 		"fair sharing":          {values: "configuration: {kueue: {fairSharing: {preemptionStrategies: [LessThanOrEqualToFinalShare]}}}", config: kueue("fairSharing: {preemptionStrategies: [LessThanOrEqualToFinalShare]}\n")},
 		"aggregated visibility": {values: "configuration: {muster: {aggregatedVisibility: true}}", config: kueue("") + "aggregatedVisibility: true\n"},

@@ -24,20 +24,6 @@ std::string recorded_text() {
   return recorder.text;
 }
 
-ReplayResult replay_of(const std::string& text, engine::EngineSettings settings = {}) {
-  settings.keep_webhook_configurations = false;
-  std::istringstream in(text);
-  Reader reader(in);
-  REQUIRE(reader.header().ok());
-  Replay replay(settings, 10);
-  for (;;) {
-    const auto batch = reader.next();
-    REQUIRE_MESSAGE(batch.ok(), batch.error().message);
-    if (!*batch) return replay.finish();
-    replay.take(**batch);
-  }
-}
-
 // Of the last line that begins so.
 size_t line_with(const std::string& text, const std::string& word) {
   return text.rfind('\n', text.rfind(word)) + 1;

@@ -78,6 +78,7 @@ class RecordedLoop : public ObjectServer {
     }
     plan();
   }
+  void apply(const engine::Event& event) { core_->apply(event, now()); }
   void plan() {
     pass(std::chrono::milliseconds(10));
     engine::LoopActions actions = core_->plan(now());
@@ -99,6 +100,20 @@ class RecordedLoop : public ObjectServer {
   engine::LoopObserver& observer_;
   std::unique_ptr<engine::LoopCore> core_;
 };
+
+inline recording::ReplayResult replay_of(const std::string& text, engine::EngineSettings settings = {}) {
+  settings.keep_webhook_configurations = false;
+  std::istringstream in(text);
+  recording::Reader reader(in);
+  REQUIRE(reader.header().ok());
+  recording::Replay replay(settings, 10);
+  for (;;) {
+    const auto batch = reader.next();
+    REQUIRE_MESSAGE(batch.ok(), batch.error().message);
+    if (!*batch) return replay.finish();
+    replay.take(**batch);
+  }
+}
 
 struct Read {
   uint64_t batches = 0, decisions = 0;
