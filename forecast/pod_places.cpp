@@ -28,8 +28,9 @@ std::string flavor_of(const PodSetAssignment* assignment, const std::string& res
 
 }  // namespace
 
-PodPlaces::PodPlaces(const Scenario& scenario, const state::ClusterState& state, UsageTracks& usage)
-    : scenario_(scenario), state_(state), usage_(usage) {
+PodPlaces::PodPlaces(const Scenario& scenario, const state::ClusterState& state, UsageTracks& usage,
+                     NodeReports* reports)
+    : scenario_(scenario), state_(state), usage_(usage), reports_(reports) {
   for (const NodeGroup& nodes : scenario.nodes) {
     const NodeRange range = room_.add(nodes.count, amounts_of(nodes.allocatable));
     groups_.push_back({range, &nodes});
@@ -121,9 +122,9 @@ const PodPlaces::Sort& PodPlaces::sort_of(const Workload& workload, size_t pod_s
   sort = std::make_unique<Sort>(Sort{.spec = spec});
   choose_nodes(*sort, flavors_of(assignment));
   if (!sort->limited) return *sort;
-  Requests requests = to_requests(state::pod_requests_in(*spec, workload.meta.ns, state_));
-  requests[std::string(kPodsResource)] = 1;
-  for (const auto& [name, amount] : requests) {
+  sort->requests = to_requests(state::pod_requests_in(*spec, workload.meta.ns, state_));
+  sort->requests[std::string(kPodsResource)] = 1;
+  for (const auto& [name, amount] : sort->requests) {
     if (amount <= 0) continue;
     sort->needs.push_back({resource(name), amount});
     const std::string flavor = flavor_of(assignment, name);
@@ -140,7 +141,10 @@ void PodPlaces::count(const Sort& sort, int64_t pods, int64_t now) {
 
 bool PodPlaces::place(Pods& pods, int64_t now) {
   const int64_t placed = room_.place(pods.sort->ranges, pods.sort->needs, pods.wanted - pods.placed, pods.seats);
-  if (placed > 0) count(*pods.sort, placed, now);
+  if (placed > 0) {
+    count(*pods.sort, placed, now);
+    if (reports_ != nullptr) reports_->placed(pods.owner, pods.placed, pods.seats, pods.sort->requests);
+  }
   pods.placed += placed;
   return pods.placed == pods.wanted;
 }
@@ -154,7 +158,7 @@ bool PodPlaces::enter(uint32_t job, const Workload& workload, int64_t now) {
     const Sort& sort = sort_of(workload, i, assignment);
     if (!sort.limited) continue;
     const int32_t count = assignment == nullptr || !assignment->count ? pod_set.count : *assignment->count;
-    Pods pods{.sort = &sort, .pod_set = pod_set.name, .wanted = count};
+    Pods pods{.sort = &sort, .owner = {workload.meta.ns, workload.meta.name, pod_set.name}, .wanted = count};
     if (!place(pods, now)) {
       waiting_[&sort].emplace(Place{tenant.turn, tenant.pods.size()}, job);
       usage_.add_pending(now, pods.wanted - pods.placed);
@@ -198,6 +202,7 @@ void PodPlaces::leave(uint32_t job, int64_t now) {
     if (pods.placed == 0) continue;
     room_.give_back(pods.seats, pods.sort->needs);
     count(*pods.sort, -pods.placed, now);
+    if (reports_ != nullptr) reports_->left(pods.owner, pods.placed);
     freed_ = true;
   }
   tenants_.erase(found);
@@ -254,8 +259,11 @@ std::vector<WithoutNode> PodPlaces::without_node() const {
     const std::string reason = why(*sort);
     for (const auto& [place_of, job] : places) {
       const Pods& pods = tenants_.at(job).pods[place_of.second];
-      found[place_of] = {
-          .job = job, .pod_set = pods.pod_set, .pods = pods.wanted - pods.placed, .of = pods.wanted, .message = reason};
+      found[place_of] = {.job = job,
+                         .pod_set = pods.owner.pod_set,
+                         .pods = pods.wanted - pods.placed,
+                         .of = pods.wanted,
+                         .message = reason};
     }
   }
   std::vector<WithoutNode> list;

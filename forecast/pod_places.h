@@ -18,6 +18,7 @@
 #include "api/cluster_queue.h"
 #include "api/workload.h"
 #include "forecast/history.h"
+#include "forecast/node_reports.h"
 #include "forecast/node_room.h"
 #include "forecast/scenario.h"
 #include "state/cluster_state.h"
@@ -26,8 +27,9 @@ namespace muster::forecast {
 
 class PodPlaces {
  public:
-  // All must outlive it. `state` has the flavors, LimitRanges and RuntimeClasses when pods enter.
-  PodPlaces(const Scenario& scenario, const state::ClusterState& state, UsageTracks& usage);
+  // All must outlive it. `state` has the flavors, LimitRanges and RuntimeClasses when pods enter. `reports` gets
+  // the pods that have a node; may be null.
+  PodPlaces(const Scenario& scenario, const state::ClusterState& state, UsageTracks& usage, NodeReports* reports);
 
   // The pods of an admitted Workload come. True: none of them waits for a node.
   bool enter(uint32_t job, const Workload& workload, int64_t now);
@@ -51,6 +53,7 @@ class PodPlaces {
   struct Sort {
     PodSpecPtr spec;  // keeps the key of sorts_ alive
     bool limited = false;
+    Requests requests{};
     Needs needs{};
     std::vector<NodeRange> ranges{};
     std::vector<size_t> slots{};  // of usage, as `needs`; kNoSlot: it is not shown
@@ -58,7 +61,7 @@ class PodPlaces {
   };
   struct Pods {
     const Sort* sort;
-    std::string pod_set;
+    NodeReports::Owner owner;
     int64_t wanted = 0, placed = 0;
     std::vector<Seats> seats{};
   };
@@ -82,6 +85,7 @@ class PodPlaces {
   const Scenario& scenario_;
   const state::ClusterState& state_;
   UsageTracks& usage_;
+  NodeReports* const reports_;
   NodeRoom room_;
   std::vector<Group> groups_;
   uint64_t nodes_ = 0;

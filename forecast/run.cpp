@@ -26,6 +26,14 @@ constexpr size_t kMostHolders = 5;
 // each. The others show the last written reason.
 constexpr size_t kMostExplained = 100;
 
+bool counts_nodes(const Scenario& scenario) {
+  return scenario.settings.queues.watch_nodes &&
+         std::any_of(scenario.objects.begin(), scenario.objects.end(), [](const TypedObject& object) {
+           const auto* flavor = std::get_if<ResourceFlavorPtr>(&object);
+           return flavor != nullptr && (*flavor)->fits_on_nodes;
+         });
+}
+
 }  // namespace
 
 History run(const Scenario& scenario, const Watcher& watcher, const Looks& looks) {
@@ -37,8 +45,11 @@ Runner::Runner(const Scenario& scenario, const Watcher& watcher, const Looks& lo
       watcher_(watcher),
       looks_(looks),
       state_(scenario.settings.queues),
-      decisions_(scenario.settings.queues),
-      places_(scenario, state_, history_.nodes) {
+      nodes_(counts_nodes(scenario) ? std::make_unique<scheduler::NodeTable>() : nullptr),
+      decisions_(nodes_ == nullptr ? state::SchedulerDriver(scenario.settings.queues)
+                                   : state::SchedulerDriver(scenario.settings.queues, *nodes_, state_)),
+      reports_(nodes_ == nullptr ? nullptr : std::make_unique<NodeReports>(scenario.nodes, *nodes_)),
+      places_(scenario, state_, history_.nodes, reports_.get()) {
   history_.jobs.resize(scenario.arrivals.size());
   for (const TypedObject& object : scenario.objects) version_ = std::max(version_, meta_of(object).resource_version);
   for (const Arrival& arrival : scenario.arrivals) {
@@ -67,7 +78,7 @@ std::optional<int64_t> Runner::next() const {
   };
   if (come_ < scenario_.arrivals.size()) consider(scenario_.arrivals[come_].at.count());
   if (!timetable_.empty()) consider(timetable_.next());
-  if (const auto wake = decisions_.scheduler().next_wake(); wake && !live_.empty())
+  if (const auto wake = decisions_.next_wake(); wake && !live_.empty())
     consider(std::max((*wake - kStart).count(), elapsed_ + kShortestWait));
   return next;
 }
@@ -126,6 +137,7 @@ void Runner::settle() {
       advance(job);
     }
     decided.clear();
+    decisions_.take_nodes(state_, now());
     decisions_.decide(now(), SIZE_MAX, decided);
     if (decided.empty()) return;
     for (const ObjectKey& key : decided) {

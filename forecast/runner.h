@@ -81,9 +81,11 @@ class Runner {
   const Watcher& watcher_;
   const Looks& looks_;
   state::ClusterState state_;
+  const std::unique_ptr<scheduler::NodeTable> nodes_;  // null: no flavor counts nodes
   state::SchedulerDriver decisions_;
   Timetable timetable_;
   History history_;
+  const std::unique_ptr<NodeReports> reports_;  // null as nodes_
   PodPlaces places_;
   std::unordered_map<uint32_t, std::unique_ptr<Live>> live_;
   std::unordered_map<std::string, uint32_t> by_path_;

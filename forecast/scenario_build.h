@@ -71,6 +71,8 @@ class ScenarioBuild {
   // On a node, and no queue counts it.
   static bool is_bound_outside(const nlohmann::json& pod);
   Outcome<> take_nodes();
+  // Of flavors that count nodes: which nodes are theirs.
+  void mark_counted_nodes();
   void say_which_flavors_have_no_nodes();
 
   // When they come (scenario_arrivals.cpp).

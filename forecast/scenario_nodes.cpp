@@ -17,6 +17,8 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kHostname = "kubernetes.io/hostname";
+// On the simulated nodes only: the flavor whose annotation counts them, or nothing.
+constexpr std::string_view kNodesOfFlavor = "simulate.muster.batch/nodes-of-flavor";
 constexpr std::string_view kUnschedulableTaint = "node.kubernetes.io/unschedulable";
 
 bool is_node(const json& object) {
@@ -135,6 +137,35 @@ Outcome<> ScenarioBuild::take_nodes() {
   return Done{};
 }
 
+// Nodes that an annotation counts are of their flavor only, and have its labels; a label says which nodes those are.
+// Where nothing is known of nodes, quota alone decides.
+void ScenarioBuild::mark_counted_nodes() {
+  Scenario& scenario = read_.scenario;
+  if (!scenario.settings.queues.watch_nodes) return;
+  bool any = false;
+  std::map<std::string, Labels, std::less<>> labels;
+  for (TypedObject& object : scenario.objects) {
+    const auto* flavor = std::get_if<ResourceFlavorPtr>(&object);
+    if (flavor == nullptr || !(*flavor)->fits_on_nodes) continue;
+    const std::string& name = (*flavor)->meta.name;
+    const FlavorTraits& traits = scenario.flavors[name];
+    ResourceFlavor marked = **flavor;
+    marked.fits_on_nodes = !scenario.nodes.empty() && !traits.any_number_of_nodes;
+    if (scenario.nodes.empty())
+      read_.notes.push_back("ResourceFlavor " + name + " admits what fits on its nodes (" +
+                            std::string(kFitOnNodesAnnotation) + "), and the input has no nodes: only quota limits it");
+    labels[name] = marked.node_labels;
+    if (marked.fits_on_nodes) marked.node_labels[std::string(kNodesOfFlavor)] = traits.nodes ? name : "";
+    any = any || marked.fits_on_nodes;
+    object = std::make_shared<const ResourceFlavor>(std::move(marked));
+  }
+  if (!any) return;
+  for (NodeGroup& group : scenario.nodes) {
+    if (const auto own = labels.find(group.flavor); own != labels.end()) group.labels = own->second;
+    group.labels[std::string(kNodesOfFlavor)] = group.flavor;
+  }
+}
+
 // With nodes of some flavors, the others are a surprise.
 void ScenarioBuild::say_which_flavors_have_no_nodes() {
   const Scenario& scenario = read_.scenario;
@@ -144,6 +175,7 @@ void ScenarioBuild::say_which_flavors_have_no_nodes() {
     if (flavor == nullptr) continue;
     const auto traits = scenario.flavors.find((*flavor)->meta.name);
     if (traits != scenario.flavors.end() && (traits->second.nodes || traits->second.any_number_of_nodes)) continue;
+    if ((*flavor)->fits_on_nodes) continue;
     if (std::none_of(scenario.nodes.begin(), scenario.nodes.end(),
                      [&](const NodeGroup& nodes) { return carries_labels_of(nodes, **flavor); }))
       read_.notes.push_back("no node of the input carries the labels of ResourceFlavor " + (*flavor)->meta.name +

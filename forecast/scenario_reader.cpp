@@ -37,6 +37,7 @@ Result<ReadScenario> ScenarioBuild::read() {
     if (auto done = (this->*step)(); !done) return fail(done.error().message);
   }
   if (auto done = arrange(); !done) return fail(done.error().message);
+  mark_counted_nodes();
   say_what_was_left_out();
   say_which_flavors_have_no_nodes();
   return std::move(read_);

@@ -87,6 +87,7 @@ class Simulation {
     if (options_.config_file.empty()) {
       for (const jobs::JobKind* kind : jobs::job_kinds())
         scenario_.settings.queues.rules.frameworks.emplace(kind->framework);
+      scenario_.settings.queues.watch_nodes = true;
     }
     scenario_.run_time = options_.run_time;
     scenario_.ignore_nodes = options_.ignore_nodes;

@@ -15,7 +15,8 @@ namespace muster::commands {
 
 struct SimulateOptions {
   SourceNames sources{};
-  std::string config_file{};  // as for `muster serve`; empty: every kind that muster queues is enabled
+  std::string
+      config_file{};  // as for `muster serve`; empty: every kind that muster queues, and watchNodes, are enabled
   std::string arrivals_file{};
   std::optional<forecast::ArrivalsFormat> arrivals_format{};  // nullopt: CSV
   std::optional<uint64_t> seed{};

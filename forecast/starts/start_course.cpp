@@ -6,6 +6,7 @@
 #include <queue>
 
 #include "base/overloaded.h"
+#include "scheduler/nodes/node_capacity.h"
 #include "scheduler/scheduler.h"
 
 namespace muster::starts {
@@ -28,7 +29,8 @@ class CourseRun {
       : prepared_(prepared),
         limits_(limits),
         chance_(seed, number),
-        scheduler_(prepared.settings()),
+        nodes_(prepared.scene().nodes.value_or(scheduler::NodeLoads{})),
+        scheduler_(prepared.settings(), capacities()),
         live_(prepared.members().size()) {
     course_.starts.assign(prepared.members().size(), kNoStart);
   }
@@ -65,6 +67,18 @@ class CourseRun {
     uint32_t epoch = 0;
     bool assumed = false;  // admitted in this course
   };
+
+  // The pods of holders are placed again: as many as there is room for.
+  scheduler::FurtherCapacities capacities() {
+    scheduler::FurtherCapacities further;
+    if (!prepared_.scene().nodes) return further;
+    auto capacity = state::node_capacity(nodes_, prepared_.defaults());
+    for (const TypedObject& object : prepared_.scene().objects) {
+      if (const auto* flavor = std::get_if<ResourceFlavorPtr>(&object)) capacity->put(*flavor);
+    }
+    further.push_back(std::move(capacity));
+    return further;
+  }
 
   Now now() const {
     return {prepared_.scene().now.wall + Duration(elapsed_), prepared_.scene().now.monotonic + Duration(elapsed_)};
@@ -275,6 +289,7 @@ class CourseRun {
   const PreparedScene& prepared_;
   const CourseLimits& limits_;
   forecast::Chance chance_;
+  scheduler::NodeTable nodes_;  // of the scheduler, if the scene has nodes
   scheduler::Scheduler scheduler_;
   std::vector<Live> live_;
   std::unordered_map<std::string_view, uint32_t> members_;  // by uid

@@ -54,6 +54,8 @@ class PreparedScene {
   const std::vector<Stream>& streams() const { return streams_; }
   const std::vector<Member>& members() const { return members_; }
   const scheduler::SchedulerSettings& settings() const { return scheduler_settings_; }
+  // LimitRanges and RuntimeClasses.
+  const state::ClusterState& defaults() const { return defaults_; }
   size_t trees() const { return trees_; }
   // As it waits again after an eviction. Not thread-safe.
   const Member& release(uint32_t member) const;

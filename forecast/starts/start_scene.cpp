@@ -62,6 +62,7 @@ StartScene take_start_scene(const state::ClusterState& state, const state::Sched
   for (const ResourceType* type : {&kResourceFlavors, &kCohorts, &kAdmissionChecks, &kWorkloadPriorityClasses,
                                    &kLimitRanges, &kRuntimeClasses, &kClusterQueues, &kLocalQueues})
     state.for_each_of(*type, [&](const TypedObject& object) { scene.objects.push_back(object); });
+  scene.nodes = decisions.node_loads();
   std::set<std::string> namespaces;
   state.for_each_of(kLocalQueues, [&](const TypedObject& object) { namespaces.insert(meta_of(object).ns); });
   for (const std::string& ns : namespaces) {

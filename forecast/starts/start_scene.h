@@ -2,6 +2,7 @@
 // at one moment. A value that other threads can read: it copies pointers.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "base/clock.h"
 #include "forecast/starts/run_times.h"
 #include "kinds/typed_object.h"
+#include "scheduler/nodes/node_table.h"
 #include "scheduler/views/listing.h"
 #include "state/cluster_state.h"
 #include "state/scheduler_driver.h"
@@ -25,6 +27,8 @@ struct StartScene {
   scheduler::Listing listing;
   // Run times that jobs or Workloads are annotated with, in seconds, by the Workload's uid.
   std::unordered_map<std::string, double> annotated{};
+  // nullopt: no flavor counts nodes.
+  std::optional<scheduler::NodeLoads> nodes{};
   // "namespace/name" of pending Workloads that keep_first() has left out.
   std::vector<std::string> left_out{};
 

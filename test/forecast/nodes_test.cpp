@@ -7,8 +7,7 @@
 #include "forecast/node_room.h"
 #include "scheduler/eligibility.h"
 #include "scheduler/quota/ledger.h"
-#include "test/forecast/scenarios.h"
-#include "test/simulation/queues.h"
+#include "test/forecast/node_scenes.h"
 
 namespace nodes_test {
 
@@ -19,49 +18,6 @@ using forecast::NodeRoom;
 using nlohmann::json;
 
 namespace {
-
-struct Played {
-  forecast::Scenario scenario;
-  forecast::History history;
-  const forecast::JobRecord& operator[](const std::string& job) const { return history.jobs[number_of(scenario, job)]; }
-  forecast::Summary summary() const { return forecast::summarize(scenario, history); }
-};
-
-Played play(const std::vector<json>& objects, const forecast::ScenarioOptions& options = all_kinds()) {
-  Played played{.scenario = scenario_of(objects, options), .history = {}};
-  played.history = forecast::run(played.scenario);
-  return played;
-}
-
-json job(const std::string& name, int pods, int cpus, const std::string& run_time, const std::string& arrival = "0s") {
-  json made = queued_job(pods, name);
-  made["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["cpu"] = std::to_string(cpus);
-  annotate(made, "run-time", run_time);
-  annotate(made, "arrival", arrival);
-  return made;
-}
-
-std::vector<json> with(std::vector<json> objects, const std::vector<json>& more) {
-  objects.insert(objects.end(), more.begin(), more.end());
-  return objects;
-}
-
-// Queues whose flavor has nodes of this many cpus.
-std::vector<json> queues_on(int quota, const std::string& nodes, const std::string& resources) {
-  std::vector<json> objects = queues(quota);
-  annotate(objects[0], "nodes", nodes);
-  annotate(objects[0], "node-resources", resources);
-  return objects;
-}
-
-json node(const std::string& name, const std::string& cpus, const json& labels = json::object(),
-          const json& taints = json::array()) {
-  return {{"apiVersion", "v1"},
-          {"kind", "Node"},
-          {"metadata", {{"name", name}, {"labels", labels}}},
-          {"spec", {{"taints", taints}}},
-          {"status", {{"allocatable", {{"cpu", cpus}, {"pods", "110"}}}}}};
-}
 
 WaitForPodsReady wait_of(Duration timeout, int limit) {
   return {.timeout = std::chrono::duration_cast<std::chrono::seconds>(timeout),
