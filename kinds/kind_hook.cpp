@@ -16,4 +16,13 @@ std::string kind_hook_names() {
   return names;
 }
 
+bool is_read_by_kind_hook(std::string_view annotation) {
+  const auto hooks = all_kind_hooks();
+  return std::any_of(hooks.begin(), hooks.end(), [&](const KindHook* hook) {
+    return std::any_of(hook->annotations.begin(), hook->annotations.end(), [&](std::string_view read) {
+      return read.ends_with('/') ? annotation.starts_with(read) : annotation == read;
+    });
+  });
+}
+
 }  // namespace muster

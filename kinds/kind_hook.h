@@ -41,6 +41,9 @@ struct KindHook {
   // See JobKind.
   bool restores_once_inactive = false;
   bool shows_in_templates = true;
+  // The annotations that this code reads, so that a recording keeps their values: whole keys, or domains with their
+  // slash ("example.com/").
+  std::span<const std::string_view> annotations{};
 };
 
 // Generated: those of kinds/hooks, ordered by name.
@@ -49,5 +52,7 @@ std::span<const KindHook* const> all_kind_hooks();
 const KindHook* find_kind_hook(std::string_view name);
 // "appwrapper, ray, ...", for messages.
 std::string kind_hook_names();
+// Whether the code of any kind reads this annotation.
+bool is_read_by_kind_hook(std::string_view annotation);
 
 }  // namespace muster

@@ -7,6 +7,7 @@
 #include "api/meta/constants.h"
 #include "api/meta/submitter.h"
 #include "jobs/group_scheduling.h"
+#include "kinds/kind_hook.h"
 
 namespace muster::recording::parts {
 namespace {
@@ -151,7 +152,7 @@ json annotations(const json& value, const Walk& walk) {
     const bool is_read = is_of(key, "kueue.x-k8s.io") || is_of(key, "jobset.sigs.k8s.io") ||
                          (is_of(key, "muster.batch") && key != kSubmitterAnnotation) ||
                          is_of(key, "leaderworkerset.sigs.k8s.io") || is_of(key, "batch.kubernetes.io") ||
-                         is_of(key, "workload.codeflare.dev.appwrapper") || key == "ray.io/ft-enabled";
+                         is_read_by_kind_hook(key);
     kept[key] = is_read ? open(annotation, walk.deeper()) : closed(annotation, walk.deeper());
   }
   return kept;

@@ -23,6 +23,7 @@ constexpr const char* kIndexOfJobs = "batch.kubernetes.io/job-completion-index";
 constexpr const char* kIndexOfJobSets = "jobset.sigs.k8s.io/job-index";
 constexpr const char* kIndexOfReplicas = "training.kubeflow.org/replica-index";
 constexpr std::string_view kAnnotationPrefix = "workload.codeflare.dev.appwrapper/tas-";
+constexpr std::string_view kAnnotations[] = {"workload.codeflare.dev.appwrapper/"};
 
 // A pod set of a component: where its template is, from the component on, and how many pods it has.
 struct Part {
@@ -280,6 +281,7 @@ const KindHook hook = {.name = "appwrapper",
                        .uncounted_pods = uncounted_pods,
                        .start = start,
                        .restore = restore,
-                       .shows_in_templates = false};
+                       .shows_in_templates = false,
+                       .annotations = kAnnotations};
 
 }  // namespace muster::hooks::appwrapper

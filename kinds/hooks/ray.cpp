@@ -19,6 +19,8 @@ using nlohmann::json;
 constexpr size_t kHead = 0;
 constexpr size_t kSubmitter = 2;
 constexpr std::string_view kSubmitterContainer = "ray-job-submitter";
+constexpr std::string_view kFaultTolerance = "ray.io/ft-enabled";
+constexpr std::string_view kAnnotations[] = {kFaultTolerance};
 
 // Where the fields of the cluster are: "spec.rayClusterSpec" of "spec.rayClusterSpec.headGroupSpec".
 const json* cluster_of(const KindDescription& kind, const json& object) {
@@ -32,7 +34,7 @@ bool has_fault_tolerance(const json& cluster, const json& object) {
   if (!object_at(cluster, {"gcsFaultToleranceOptions"}).empty()) return true;
   const json* options = find_path(cluster, {"gcsFaultToleranceOptions"});
   if (options != nullptr && options->is_object()) return true;
-  return in_small_letters(annotation(object, "ray.io/ft-enabled").value_or("")) == "true";
+  return in_small_letters(annotation(object, kFaultTolerance).value_or("")) == "true";
 }
 
 json resources(const char* cpu, const char* memory, const char* cpu_limit, const char* memory_limit) {
@@ -141,6 +143,6 @@ void read(const json& object, DescribedJob& job) {
 }  // namespace
 
 extern const KindHook hook;
-const KindHook hook = {.name = "ray", .read = read};
+const KindHook hook = {.name = "ray", .read = read, .annotations = kAnnotations};
 
 }  // namespace muster::hooks::ray

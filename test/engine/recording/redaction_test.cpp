@@ -117,6 +117,17 @@ TEST_CASE("redaction: jobs of described kinds and what they wrap are closed but 
   CHECK(result["spec"]["components"][0]["template"]["kind"] == "Secret");
 }
 
+TEST_CASE("redaction: annotations are kept where the code of a kind reads them") {
+  json annotations = {{"ray.io/ft-enabled", "true"}, {"workload.codeflare.dev.appwrapper/tas-sub-group-count", "2"}};
+  const json read = annotations;
+  for (const char* other : {"ray.io/ft-enabled-by", "ray.io/external-storage-namespace", "ray.io/",
+                            "workload.codeflare.dev.appwrapper", "workload.codeflare.dev/appwrapper"})
+    annotations[other] = kSecret;
+  const json result = kept(kJobs, {{"metadata", {{"annotations", annotations}}}});
+  CHECK_FALSE(leaks(result));
+  for (const auto& [key, value] : read.items()) CHECK(result["metadata"]["annotations"][key] == value);
+}
+
 TEST_CASE("redaction: ConfigMaps, Services, messages of ended containers and updates of checks are closed") {
   CHECK_FALSE(leaks(kept(kConfigMaps, {{"data", {{"password", kSecret}}}, {"binaryData", {{"a", kSecret}}}})));
   CHECK(kept(kConfigMaps, {{"data", {{"started", "a\nb"}}}})["data"]["started"] == "a\nb");
