@@ -21,9 +21,9 @@ using nlohmann::json;
 constexpr UnqueuedKind kWithoutRow[] = {
     {"deployment", "apps", "v1", "Deployment", "deployments"},
     {"leaderworkerset.x-k8s.io/leaderworkerset", "leaderworkerset.x-k8s.io", "v1", "LeaderWorkerSet",
-     "leaderworkersets"},
-    {"pod", "", "v1", "Pod", "pods"},
-    {"statefulset", "apps", "v1", "StatefulSet", "statefulsets"},
+     "leaderworkersets", true},
+    {"pod", "", "v1", "Pod", "pods", true},
+    {"statefulset", "apps", "v1", "StatefulSet", "statefulsets", true},
     {"", "apps", "v1", "DaemonSet", "daemonsets"},
     {"", "apps", "v1", "ReplicaSet", "replicasets"},
     {"", "", "v1", "ReplicationController", "replicationcontrollers"},
@@ -33,7 +33,7 @@ constexpr UnqueuedKind kWithoutRow[] = {
 std::vector<UnqueuedKind> all_kinds() {
   std::vector<UnqueuedKind> all(std::begin(kWithoutRow), std::end(kWithoutRow));
   for (const KindDescriptionPtr& row : KindRegistry::built_in()->described())
-    all.push_back({row->framework, row->group, row->version, row->kind, row->plural});
+    all.push_back({row->framework, row->group, row->version, row->kind, row->plural, !row->managed_by.empty()});
   std::stable_sort(all.begin(), all.end(), [](const UnqueuedKind& a, const UnqueuedKind& b) {
     return std::pair(a.framework.empty(), a.framework) < std::pair(b.framework.empty(), b.framework);
   });

@@ -19,6 +19,9 @@ struct UnqueuedKind {
   std::string_view framework;
   // "" for the core group; the version that Kueue manages, though the kind counts in each.
   std::string_view group, version, kind, resource;
+  // Kueue sends objects of the kind to other clusters without a description (its MultiKueue adapter). For a kind with a
+  // row: the row has `managedBy`, the field that an adapter sets so that the kind's own controller ignores the object.
+  bool has_multikueue_adapter = false;
 };
 
 // Ordered by framework; those without one come last.

@@ -19,16 +19,18 @@ using nlohmann::json;
 struct Framework {
   std::string name;  // Kueue's
   std::string kind;  // as externalFrameworks would name the same kind
+  bool has_multikueue_adapter;
 };
 
 // The kinds that Kueue can manage, sorted. check_frameworks checks which kinds muster queues.
 std::vector<Framework> known_frameworks() {
-  std::vector<Framework> known = {{"batch/job", "Job.v1.batch"},
-                                  {"jobset.x-k8s.io/jobset", "JobSet.v1alpha2.jobset.x-k8s.io"}};
+  std::vector<Framework> known = {{"batch/job", "Job.v1.batch", true},
+                                  {"jobset.x-k8s.io/jobset", "JobSet.v1alpha2.jobset.x-k8s.io", true}};
   for (const UnqueuedKind& kind : unqueued_kinds()) {
     if (kind.framework.empty()) continue;
     known.push_back({std::string(kind.framework),
-                     std::string(kind.kind) + "." + std::string(kind.version) + "." + std::string(kind.group)});
+                     std::string(kind.kind) + "." + std::string(kind.version) + "." + std::string(kind.group),
+                     kind.has_multikueue_adapter});
   }
   std::sort(known.begin(), known.end(), [](const Framework& a, const Framework& b) { return a.name < b.name; });
   return known;
@@ -49,9 +51,7 @@ bool is_kind_version_group(std::string_view text) {
 std::set<std::string> kinds_with_multikueue_adapter(const json& enabled) {
   std::set<std::string> kinds;
   for (const Framework& framework : known_frameworks()) {
-    const bool has_adapter =
-        framework.name != "deployment" && framework.name != "sparkoperator.k8s.io/sparkapplication";
-    if (has_adapter && std::find(enabled.begin(), enabled.end(), framework.name) != enabled.end())
+    if (framework.has_multikueue_adapter && std::find(enabled.begin(), enabled.end(), framework.name) != enabled.end())
       kinds.insert(framework.kind);
   }
   return kinds;

@@ -100,6 +100,14 @@ TEST_CASE("unqueued kinds: a CronJob is told of when its Jobs do not get the lab
   CHECK(unqueued_notice(object("batch/v1", "CronJob", kLabelled, {{"jobTemplate", 7}}), nullptr).has_value());
 }
 
+TEST_CASE("unqueued kinds: Kueue sends all kinds to other clusters but Deployments and SparkApplications") {
+  std::set<std::string_view> without;
+  for (const UnqueuedKind& kind : unqueued_kinds()) {
+    if (!kind.framework.empty() && !kind.has_multikueue_adapter) without.insert(kind.framework);
+  }
+  CHECK(without == std::set<std::string_view>{"deployment", "sparkoperator.k8s.io/sparkapplication"});
+}
+
 TEST_CASE("unqueued kinds: the sentence is one line that fits into a warning") {
   for (const UnqueuedKind& kind : unqueued_kinds()) {
     const std::string sentence = unqueued_sentence(kind.kind);
