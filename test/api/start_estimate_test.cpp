@@ -4,6 +4,9 @@
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
+#include <string>
+
+#include "test/support/files.h"
 
 namespace start_estimate_test {
 
@@ -43,6 +46,13 @@ TEST_CASE("start estimate: sentences say the range and its basis, and promise no
     CHECK_FALSE(to_sentence({.outcome = outcome}, kNow).empty());
     CHECK(short_text({.outcome = outcome}, kNow) == "-");
   }
+}
+
+// The same table is read by the test of the dashboard's page (commands/dashboard/page/test).
+TEST_CASE("start estimate: spans are rounded as on the dashboard's page") {
+  const json table = json::parse(test::read_file(std::string(MUSTER_SOURCE_DIR) + "/test/api/rough_spans.json"));
+  CHECK(table.size() >= 20);
+  for (const json& row : table) CHECK(rough_span(row[0].get<int64_t>()) == row[1].get<std::string>());
 }
 
 TEST_CASE("start estimate: cells of a table") {

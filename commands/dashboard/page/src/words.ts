@@ -71,10 +71,23 @@ export function span(from: string | null | undefined, to: number): string {
   return Math.floor(hours / 24) + "d";
 }
 
+// A time until a start, rounded as in muster's own sentences and tables (rough_span): "45s", "12m", "3h20m", "14h", "2d".
+export function roughSpan(seconds: number): string {
+  if (seconds <= 0) return "0s";
+  if (seconds < 120) return seconds + "s";
+  if (seconds < 7200) return Math.round(seconds / 60) + "m";
+  if (seconds < 36_000) {
+    const minutes = Math.round(seconds / 600) * 10;
+    return Math.floor(minutes / 60) + "h" + (minutes % 60 === 0 ? "" : (minutes % 60) + "m");
+  }
+  if (seconds < 172_800) return Math.round(seconds / 3600) + "h";
+  return Math.round(seconds / 86_400) + "d";
+}
+
 // "10m to 25m", "over 3h": until a start; empty where no time is known.
 export function eta(estimate: StartEstimate | undefined, at: number): string {
   if (estimate?.earliest === undefined) return "";
-  const until = (time: string) => (Date.parse(time) <= at ? "0s" : span(time, at));
+  const until = (time: string) => roughSpan(Math.round((Date.parse(time) - at) / 1000));
   if (estimate.outcome === "NotBefore" || estimate.outcome === "BeyondHorizon") return "over " + until(estimate.earliest);
   if (estimate.latest === undefined) return "";
   return Date.parse(estimate.latest) <= at ? "now" : until(estimate.earliest) + " to " + until(estimate.latest);

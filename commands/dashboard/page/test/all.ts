@@ -1,11 +1,12 @@
 // What the page computes, without a browser: run by `scripts/dashboard check`. Ends with an error that names each case
 // that fails.
 import table from "../../../../test/api/meta/readable_quantities.json";
+import spans from "../../../../test/api/rough_spans.json";
 
 import type { Quota } from "../src/api";
 import { partsOf } from "../src/bars";
 import { narrows, NO_FILTER, questionOf, readFilter, writeFilter, type Filter } from "../src/filter";
-import { count, explainable, linkOf, readable, relative, setAskedKinds, utc, withTimes } from "../src/words";
+import { count, eta, explainable, linkOf, readable, relative, roughSpan, setAskedKinds, utc, withTimes } from "../src/words";
 
 const wrong: string[] = [];
 
@@ -16,6 +17,8 @@ function same(what: string, is: unknown, wanted: unknown): void {
 // The same table is read by test/api/meta/readable_quantity_test.cpp.
 for (const [resource, quantity, wanted] of table) same(resource + " " + quantity, readable(resource!, quantity), wanted);
 same("a count", count(50000), "50,000");
+// And this one by test/api/start_estimate_test.cpp.
+for (const [seconds, wanted] of spans as [number, string][]) same(seconds + " s", roughSpan(seconds), wanted);
 
 // [nominal, used, borrowed, free, max] and what is drawn of it: own, lent, free own, borrowed, used by others.
 const bars: [string, string[], number[]][] = [
@@ -44,6 +47,13 @@ same("UTC", utc("2026-11-28T01:22:05+01:00"), "2026-11-28 00:22:05 UTC");
 same("no time", utc("soon"), "soon");
 same("a time before", relative("2026-11-28T00:14:05Z", at), "3m ago");
 same("a time after", relative("2026-11-28T00:22:05Z", at), "in 5m");
+// As `muster explain` and the tables of `kubectl muster get` say these times.
+const range = (outcome: string, earliest: string, latest?: string) => eta({ outcome, earliest, latest }, at);
+same("a range", range("Range", "2026-11-28T00:18:40Z", "2026-11-28T00:20:04Z"), "95s to 3m");
+same("a range that has begun", range("Range", "2026-11-28T00:17:00Z", "2026-11-28T00:18:35Z"), "0s to 90s");
+same("a range that is over", range("Range", "2026-11-28T00:16:00Z", "2026-11-28T00:17:05Z"), "now");
+same("an open range", range("NotBefore", "2026-11-28T02:47:05Z"), "over 2h30m");
+same("no estimate", eta(undefined, at), "");
 same("a sentence", withTimes("waits until 2026-11-28T00:22:05Z, since 2026-11-28T00:14:05Z.", at),
   "waits until 5m from now (2026-11-28 00:22:05 UTC), since 3m ago (2026-11-28 00:14:05 UTC).");
 same("a sentence without times", withTimes("asks for 4 cpu", at), "asks for 4 cpu");
