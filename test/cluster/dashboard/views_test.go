@@ -24,6 +24,9 @@ import (
 
 const longName = "finetune-llama-3-70b-on-customer-support-transcripts-2026-11-28"
 
+// viewRange is the estimated start of the first job, in the words of muster's answer; the list has the same two times.
+const viewRange = "in 10m to 25m (p10 to p90; from 64 finished Workloads of this LocalQueue; an estimate, no promise)"
+
 type viewJob struct {
 	name, state, words string
 	labels             map[string]string
@@ -79,7 +82,8 @@ func viewWorkloads(values url.Values) any {
 			"job": map[string]any{"apiVersion": "batch/v1", "kind": "Job", "name": job.name}, "labels": job.labels}
 		if job.state == "Pending" {
 			row["positionInClusterQueue"], row["positionInLocalQueue"] = i, i
-			row["estimatedStart"] = map[string]any{"outcome": "Range", "earliest": viewTime(-time.Duration(10+i) * time.Minute), "latest": viewTime(-time.Duration(25+2*i) * time.Minute)}
+			row["estimatedStart"] = map[string]any{"outcome": "Range", "earliest": viewTime(-time.Duration(10+i) * time.Minute), "latest": viewTime(-time.Duration(25+2*i) * time.Minute),
+				"basisInWords": "64 finished Workloads of this LocalQueue"}
 		}
 		rows = append(rows, row)
 	}
@@ -106,12 +110,13 @@ func viewExplanation(values url.Values) any {
 		return answer
 	}
 	answer["headline"] = "Job nlp/" + name + " waits for quota."
-	answer["wouldChange"] = []string{"Starts when 4 CPUs of flavor on-demand are released in Cohort research."}
+	starts := []string{"Starts when 4 CPUs of flavor on-demand are released in Cohort research."}
+	answer["starts"], answer["wouldChange"] = starts, starts
 	answer["because"] = []string{"The last Workload that holds it ends before " + viewTime(-30*time.Minute-time.Second) + "."}
 	answer["flavors"] = []any{
 		map[string]any{"podSet": "main", "resource": "cpu", "flavor": "on-demand", "requested": "4", "free": "0", "nominal": "16", "most": "28", "verdict": ""},
 		map[string]any{"podSet": "main", "resource": "memory", "flavor": "on-demand", "requested": "34359738368", "free": "58Gi", "nominal": "64Gi", "most": "112Gi", "verdict": ""}}
-	answer["facts"] = []any{map[string]any{"name": "LocalQueue", "value": "research"}}
+	answer["facts"] = []any{map[string]any{"name": "LocalQueue", "value": "research"}, map[string]any{"name": "Estimated start", "value": viewRange}}
 	answer["timeline"] = []any{map[string]any{"time": "2026-01-01T10:00:00Z", "what": "Workload created: job-" + name}}
 	return answer
 }
@@ -253,7 +258,17 @@ func TestDashboardViews(t *testing.T) {
 		open("#/job/nlp/job/train-bert-0")
 		browser.WaitText(t, "free for this queue", "asks for 4, 0 free", "asks for 32Gi, 58Gi free", "Who holds cpu", "4.5")
 	})
+	t.Run("an estimated start is a range, in the list and beside the job", func(t *testing.T) {
+		browser.WaitText(t, "When it starts", "Estimated start\n"+viewRange)
+		open("#/jobs/nlp")
+		browser.WaitText(t, "Starts in", "297 Workloads")
+		const cells = `[...document.querySelectorAll(".rows .row .starts")].slice(0, 2).map(cell => cell.textContent + "; " + cell.title)`
+		if got := evaluate[[]string](t, browser, cells); !slices.Equal(got, []string{"10m to 25m; 64 finished Workloads of this LocalQueue", "11m to 27m; 64 finished Workloads of this LocalQueue"}) {
+			t.Errorf("the list says %q", got)
+		}
+	})
 	t.Run("times have one zone, the distance first", func(t *testing.T) {
+		open("#/job/nlp/job/train-bert-0")
 		browser.WaitText(t, "times in UTC", "d ago 2026-01-01 10:00:00 UTC", "ends before 30m from now (20", " UTC).")
 	})
 	t.Run("what is not there is not empty", func(t *testing.T) {
