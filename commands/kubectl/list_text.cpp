@@ -205,7 +205,7 @@ const Table* table_of(std::string_view kind) {
        "workload.kueue.x-k8s.io",
        true,
        {"NAME", "QUEUE", "STATE", "POSITION", "IN CLUSTERQUEUE", "REASON", "SINCE", "FLAVORS"},
-       {"NAME", "QUEUE", "CLUSTERQUEUE", "STATE", "POSITION", "REASON", "SINCE", "PRIO", "USAGE", "ETA", "SUBMITTER"},
+       {"NAME", "QUEUE", "CLUSTERQUEUE", "STATE", "POS", "REASON", "SINCE", "PRIO", "USAGE", "ETA", "SUBMITTER"},
        workload_row},
       {"LocalQueueSummaryList",
        "localqueue.kueue.x-k8s.io",
