@@ -173,6 +173,7 @@ void Cycle::requeue(CycleEntry& entry) {
   // A difference only in numbers is not reported: numbers change with every release, and each report is a write.
   const bool changed = last == nullptr || last->outcome != outcome || last->reason != refusal.reason ||
                        last->requeued != refusal.requeued || last->awaited != refusal.awaited ||
+                       (!waits && change_that_helps(*last) != change_that_helps(refusal)) ||
                        last->protected_until != refusal.protected_until;
   if (changed || !only_news_) {
     decisions_.push_back(Pending{.workload = workload.object,

@@ -115,6 +115,15 @@ std::string_view to_text(PendingReason reason) {
 
 // The message of the condition. A sentence for each pod set that has no flavors; results that are not about flavors
 // have another sentence.
+std::string_view change_that_helps(const LastAttempt& refusal) {
+  for (const PodSetObstacles& obstacles : refusal.pod_sets) {
+    for (const FlavorRejection& obstacle : obstacles.obstacles) {
+      if (obstacle.shortage != nullptr) return obstacle.shortage->change;
+    }
+  }
+  return {};
+}
+
 std::string to_message(const QuotaIdTable& names, const Workload& workload, const LastAttempt& refusal) {
   // These come first: such an attempt has evaluated no flavor, or its obstacles are of an earlier attempt.
   if (refusal.outcome == AttemptResult::kInvalid) return refusal.invalid;

@@ -97,6 +97,8 @@ struct LastAttempt {
   std::vector<PodSetObstacles> pod_sets{};
 };
 
+// Of the first shortage beside quota: what would have to change. Without numbers. Empty: there is none.
+std::string_view change_that_helps(const LastAttempt& refusal);
 // "couldn't assign flavors to pod set main: insufficient unused quota for cpu in flavor f, 2 more needed"
 std::string to_message(const QuotaIdTable& names, const Workload& workload, const LastAttempt& refusal);
 

@@ -44,16 +44,22 @@ void SchedulerDriver::note_flavor(const TypedObject& object, bool is_there, cons
   if (changed) put_all(state, now);
 }
 
-// A pod that has got a node, or ended, changes what its Workload holds. Room is looked for at most once in a while.
+// A pod that has got a node, or ended, changes what its Workload holds. A place that is lost is looked for at once,
+// before others get what is free. What waits is evaluated at most once in a while.
 void SchedulerDriver::take_nodes(const ClusterState& state, Now now) {
   if (nodes_ == nullptr) return;
-  for (const std::string& path : nodes_->take_touched()) {
-    if (!node_capacity_->knows(path)) continue;
+  const auto put_again = [&](const std::string& path) {
+    if (!node_capacity_->knows(path)) return;
     const auto [ns, name] = split_path(path);
     if (const WorkloadPtr workload = state.share<Workload>(ns, name)) put_workload(workload, state, now);
+  };
+  for (const std::string& path : nodes_->take_touched()) put_again(path);
+  const bool room = nodes_->take_room();
+  if (room) {
+    for (const std::string& path : node_capacity_->misplaced()) put_again(path);
   }
   if (nodes_->gone() > kMostGoneNodes) nodes_->recycle([this](uint32_t row) { return node_capacity_->is_unused(row); });
-  if (nodes_->take_room() && !nodes_due_) nodes_due_ = std::max(now.monotonic, nodes_rest_until_);
+  if (room && !nodes_due_) nodes_due_ = std::max(now.monotonic, nodes_rest_until_);
   if (!nodes_due_ || *nodes_due_ > now.monotonic) return;
   nodes_due_.reset();
   nodes_rest_until_ = now.monotonic + kBetweenNodes;

@@ -125,6 +125,7 @@ void NodeCapacity::put(const Workload& workload) {
 }
 
 void NodeCapacity::remove_workload(const std::string& path) {
+  places_.erase(path);
   const auto known = bound_.find(path);
   if (known == bound_.end()) return;
   for (const CapacityUse& use : known->second) change(inside_, use.key.unit, -use.amount);
@@ -303,27 +304,49 @@ CapacityAnswer NodeCapacity::assign(const PodSetAsk& ask) const {
   return answer;
 }
 
-// What has no room any more is not held: its pods wait, and quota is theirs all the same.
+// What has no room any more is not held until there is some: its pods wait, and quota is theirs all the same.
 CapacityUses NodeCapacity::held(const Workload& workload, const Admission& admission) const {
+  const std::string path = path_of(workload.meta);
+  places_.erase(path);
   CapacityUses uses;
-  const auto bound = bound_.find(path_of(workload.meta));
+  const auto bound = bound_.find(path);
   if (bound != bound_.end()) uses = bound->second;
-  if (flavors_.empty() || !table_.unknown().empty()) return uses;
+  if (flavors_.empty()) return uses;
+  Places places{.uses = {}, .version = table_.version()};
+  const bool known = table_.unknown().empty();
+  bool any = false;
   for (const PodSetAssignment& assignment : admission.pod_sets) {
     const ResourceFlavor* flavor = flavor_of(assignment);
     if (flavor == nullptr) continue;
     for (const PodSet& pod_set : workload.pod_sets) {
       if (pod_set.name != assignment.name) continue;
       const auto have = static_cast<int64_t>(table_.members(workload.meta.ns, workload.meta.name, pod_set.name).size());
-      const int64_t left = pods_of(workload, assignment, pod_set) - have;
-      if (left <= 0) continue;
-      CapacityUses more;
+      const int64_t missing = pods_of(workload, assignment, pod_set) - have;
+      if (missing <= 0) continue;
+      any = true;
       // Its pods and the places before are counted only once it holds them.
-      place(suited(pod_set.pod_template.spec, *flavor), needs_of(workload, pod_set), left, uses, more);
-      add_uses(uses, more);
+      CapacityUses earlier = uses;
+      add_uses(earlier, places.uses);
+      const bool placed = known && place(suited(pod_set.pod_template.spec, *flavor), needs_of(workload, pod_set),
+                                         missing, earlier, places.uses) == 0;
+      places.complete = places.complete && placed;
     }
   }
+  add_uses(uses, places.uses);
+  if (any) places_.emplace(path, std::move(places));
   return uses;
+}
+
+std::vector<std::string> NodeCapacity::misplaced() const {
+  std::vector<std::string> found;
+  if (!table_.unknown().empty()) return found;
+  for (const auto& [path, places] : places_) {
+    const bool lost = std::any_of(places.uses.begin(), places.uses.end(), [&](const CapacityUse& use) {
+      return free(row_in(use.key.unit), resource_in(use.key.unit)) < 0;
+    });
+    if (lost || !places.complete || places.version != table_.version()) found.push_back(path);
+  }
+  return found;
 }
 
 std::string NodeCapacity::text_of(const Workload& workload, const PodSet& pod_set) const {

@@ -56,6 +56,9 @@ class NodeCapacity final : public FurtherCapacity {
 
   // What is taken on nodes by pods that are in no claim. nullopt: no flavor counts nodes, or they are not known.
   std::optional<NodeLoads> loads() const;
+  // Workloads ("namespace/name") with a place that is lost, or a pod without one: to be put again, so that they are
+  // held before others get what is free.
+  std::vector<std::string> misplaced() const;
   // No pod and no place is on the node.
   bool is_unused(uint32_t row) const;
 
@@ -71,6 +74,12 @@ class NodeCapacity final : public FurtherCapacity {
     Suited suited{};
   };
   using Taken = std::vector<std::vector<int64_t>>;  // by row and resource
+  // Of the pods of a Workload that have no node.
+  struct Places {
+    CapacityUses uses{};
+    uint64_t version = 0;  // of the table
+    bool complete = true;
+  };
 
   const ResourceFlavor* flavor_of(const PodSetAssignment& assignment) const;
   const std::string& selection_of(const PodSpec& spec) const;
@@ -95,6 +104,7 @@ class NodeCapacity final : public FurtherCapacity {
   std::map<std::string, CapacityUses, std::less<>> bound_;  // of Workloads with quota: their pods; by "namespace/name"
   // What pod specs say of their nodes, by their texts. Many say the same.
   mutable std::map<std::string, std::string, std::less<>> selections_;
+  mutable std::map<std::string, Places, std::less<>> places_;               // as last held, by "namespace/name"
   mutable std::map<std::pair<std::string, std::string>, SuitedAt> suited_;  // by selection and flavor
 };
 

@@ -108,7 +108,10 @@ void add_rows(const SchedulerState& state, const WorkloadState& workload, const 
     std::optional<FlavorRejection> obstacle = why_ineligible(state, flavor, object);
     if (!obstacle && workload.has_failed(flavor)) obstacle = FlavorRejection{.kind = FlavorRejection::Kind::kFailed};
     if (!obstacle) {
-      if (const Shortage* shortage = shortage_on(refusal, pod_set, flavor)) made.verdict += "; " + shortage->message;
+      if (const Shortage* shortage = shortage_on(refusal, pod_set, flavor)) {
+        made.verdict += "; " + shortage->message;
+        made.shortage = shortage->message;
+      }
       continue;
     }
     made.suitable = false;

@@ -24,6 +24,8 @@ struct FlavorRow {
   bool suitable = true;
   enum class Why { kOther, kTaint, kAffinity, kFailed } why = Why::kOther;  // unless suitable
   std::string verdict;                                                      // a sentence
+  // What the last evaluation has found short beside quota, as room on nodes; empty: nothing.
+  std::string shortage{};
 
   bool fits() const { return suitable && requested <= free; }
   bool could_fit() const { return suitable && requested <= most; }

@@ -121,6 +121,59 @@ TEST_CASE("fit on nodes: a node that kube-scheduler chose replaces the place tha
   }
 }
 
+TEST_CASE("fit on nodes: a place that is lost is looked for before others get what is free") {
+  void (*const losses[])(NodesServed&) = {
+      [](NodesServed& served) {
+        served.see(pod_on("a", "thief", {{"cpu", 3000}}));
+      },
+      [](NodesServed& served) {
+        scheduler::NodeSeen node = node_of("a", 4);
+        node.node.cordoned = true;
+        served.see(node);
+      },
+      [](NodesServed& served) {
+        served.see(scheduler::PartGone{NodePart::kNodes, "a"});
+      },
+  };
+  for (const auto lose : losses) {
+    NodesServed served;
+    served.see(node_of("a", 4));
+    served.see(node_of("b", 6));
+    served.see(pod_on("b", "blocker", {{"cpu", 5000}}));
+    served.listed();
+    served.submit("first", 1, "3");
+    REQUIRE(served.runs("first"));
+    served.submit("second", 1, "4");
+    served.submit("third", 1, "3");
+    lose(served);
+    served.settle_later();
+    served.see(pod_gone("blocker"));
+    served.settle_later();
+    CHECK_FALSE(served.runs("second"));
+    CHECK(served.runs("third"));
+  }
+}
+
+TEST_CASE("fit on nodes: a leader that starts keeps places for pods without a node, once the nodes are known") {
+  NodesServed before;
+  before.see(node_of("a", 3));
+  before.listed();
+  before.submit("starts", 1, "3");
+  REQUIRE(before.runs("starts"));
+  NodesServed served;
+  served.put(kWorkloads, "starts", before.get(kWorkloads, "starts"));
+  served.submit("waits", 1, "3");
+  served.see(node_of("a", 3));
+  served.listed();
+  served.settle_later();
+  CHECK_FALSE(served.runs("waits"));
+  // And no reason stays that is no longer true.
+  CHECK(served.why("waits").find("1 node has 0 free") != std::string::npos);
+  served.see(node_of("b", 3));
+  served.settle_later();
+  CHECK(served.runs("waits"));
+}
+
 TEST_CASE("fit on nodes: pods that name a Workload beyond its count, or in another namespace, free nothing") {
   NodesServed served;
   served.see(node_of("a", 10));
