@@ -216,7 +216,13 @@ void say_waiting_for_quota(const ExplainContext& context, const Workload& worklo
   const std::string queue = "ClusterQueue " + waits.cluster_queue;
   const scheduler::FlavorRow* row = worst(waits.flavors, &scheduler::FlavorRow::fits);
   if (row != nullptr && !row->suitable) return say_no_flavor(context, workload, waits, reply);
-  if (row == nullptr) {
+  const auto short_one = std::find_if(waits.flavors.begin(), waits.flavors.end(),
+                                      [](const scheduler::FlavorRow& flavor) { return !flavor.shortage.empty(); });
+  if (row == nullptr && short_one != waits.flavors.end()) {
+    reply.say(ExplainReason::kWaitingForQuota,
+              reply.subject() + " waits in " + queue + ": " + short_one->shortage + ".");
+    reply.because.push_back("Its quota is free.");
+  } else if (row == nullptr) {
     reply.say(ExplainReason::kWaitingForQuota, reply.subject() + " waits for its turn in " + queue + ".");
     reply.because.push_back(waits.position > 0 ? "Quota is free, but other workloads are ahead of it."
                                                : "Quota is free: it is evaluated again at once.");
