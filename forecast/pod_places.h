@@ -28,7 +28,7 @@ namespace muster::forecast {
 class PodPlaces {
  public:
   // All must outlive it. `state` has the flavors, LimitRanges and RuntimeClasses when pods enter. `reports` gets
-  // the pods that have a node; may be null.
+  // the pods that have a node; null: none is asked for.
   PodPlaces(const Scenario& scenario, const state::ClusterState& state, UsageTracks& usage, NodeReports* reports);
 
   // The pods of an admitted Workload come. True: none of them waits for a node.
