@@ -3,7 +3,7 @@
 // large-scale benchmark. The API server is a map in memory; its time is not counted, but
 // reading what it answers and what its watch shows is.
 //
-//   bench_engine [WORKLOADS [CLUSTER_QUEUES]]       50,000 and 1,000 by default
+//   bench_engine [WORKLOADS [CLUSTER_QUEUES]]       50,000 and 1,000 by default; exit code 1 if a Workload does not end
 #include <time.h>
 
 #include <chrono>
@@ -63,7 +63,8 @@ class Run {
  public:
   Run(int workloads, int queues) : workloads_(workloads), queues_(queues) {}
 
-  void run() {
+  // False: Workloads did not end.
+  bool run() {
     start();
     const double idle = resident_mib();
     for (int i = 0; i < workloads_; ++i) create(i);
@@ -90,15 +91,16 @@ class Run {
                 seconds * 1e6 / workloads_, static_cast<double>(status_writes_) / workloads_, idle, full,
                 resident_mib());
     for (const auto& [what, count] : writes_) std::printf("  %s: %zu\n", what.c_str(), count);
+    return finished == static_cast<size_t>(workloads_);
   }
 
  private:
   void start() {
-    std::map<std::string_view, engine::KindListed> lists;
-    for (const WatchedKind& kind : watched_kinds()) lists[kind.type->plural] = {kind.type, {}, 1, ""};
+    std::map<KindId, engine::KindListed> lists;
+    for (const WatchedKind& kind : watched_kinds()) lists[kind.type->id()] = {kind.type, {}, 1, ""};
     const auto add = [&](const ResourceType& type, json object) {
       const json stored = store(type, std::move(object));
-      lists[type.plural].objects.push_back(read_object(type, stored));
+      lists[type.id()].objects.push_back(read_object(type, stored));
     };
     add(kNamespaces, {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "ns"}}}});
     add(kResourceFlavors, object_of("ResourceFlavor", "", "default", json::object()));
@@ -115,7 +117,7 @@ class Run {
                                      {"preemption", preemption}}));
       add(kLocalQueues, object_of("LocalQueue", "ns", "lq-" + std::to_string(i), {{"clusterQueue", name}}));
     }
-    for (auto& [plural, list] : lists) apply(std::move(list));
+    for (auto& [kind, list] : lists) apply(std::move(list));
     shown_.clear();
     apply(engine::LeadershipChanged{true});
     turn();
@@ -238,6 +240,5 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: bench_engine [WORKLOADS [CLUSTER_QUEUES]]\n");
     return 2;
   }
-  Run(workloads, queues).run();
-  return 0;
+  return Run(workloads, queues).run() ? 0 : 1;
 }
