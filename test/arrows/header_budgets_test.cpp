@@ -74,7 +74,7 @@ TEST_CASE("header budgets: a change of a header compiles no more sources again t
       {"api/jobset.h", 68, 42},
       {"api/cluster_queue.h", 147, 134},
       {"scheduler/decision.h", 34, 35},
-      {"nlohmann/json.hpp", 533, 419},
+      {"nlohmann/json.hpp", 533, 420},
   };
   const Includes includes = includes_of_all();
   auto product = sources_by_header(includes, false), tests = sources_by_header(includes, true);
