@@ -91,7 +91,7 @@ void NodeTable::put(const Node& node) {
     const uint32_t number = resource(name);
     if (number == kUncountedResource) continue;
     if (row.allocatable.size() <= number) row.allocatable.resize(number + 1);
-    row.allocatable[number] = amount;
+    row.allocatable[number] = std::clamp<int64_t>(amount, 0, kMostOnNode - 1);
   }
   room_ = true;
 }
@@ -197,7 +197,7 @@ uint32_t NodeTable::resource(std::string_view name) {
 NodeNeeds NodeTable::needs_of(const Requests& requests) {
   NodeNeeds needs;
   for (const auto& [name, amount] : requests) {
-    if (amount > 0) needs.push_back({resource(name), amount});
+    if (amount > 0) needs.push_back({resource(name), std::min(amount, kMostOnNode)});
   }
   std::sort(needs.begin(), needs.end());
   return needs;

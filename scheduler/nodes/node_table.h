@@ -25,6 +25,9 @@ namespace muster::scheduler {
 inline constexpr uint32_t kMostNodeResources = 256;
 inline constexpr uint32_t kUncountedResource = kMostNodeResources - 1;
 
+// Larger amounts, which no node has, count as this one, so that sums over all pods of a node stay within 64 bits.
+inline constexpr int64_t kMostOnNode = int64_t{1} << 52;
+
 struct NodeNeed {
   uint32_t resource;
   int64_t amount;  // more than 0

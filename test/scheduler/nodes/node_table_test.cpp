@@ -144,6 +144,20 @@ TEST_CASE("node table: rows of nodes that are gone are used again, but not under
   CHECK(table.gone() == 1);
 }
 
+TEST_CASE("node table: amounts that no node has fit on none, and their sums are no overflow") {
+  NodeTable table;
+  NodeSeen node = node_of("a", 4);
+  node.node.allocatable["cpu"] = INT64_MAX;
+  table.take(node);
+  const NodeNeeds needs = table.needs_of({{"cpu", INT64_MAX}});
+  REQUIRE(needs.size() == 1);
+  CHECK(needs[0].amount > find(table, "a")->allocatable[needs[0].resource]);
+  for (int i = 0; i < 1000; ++i) table.take(pod_on("a", std::to_string(i), {{"cpu", INT64_MAX}}));
+  CHECK(taken(table, "a", "cpu") == 1000 * kMostOnNode);
+  for (int i = 0; i < 1000; ++i) table.take(pod_gone(std::to_string(i)));
+  CHECK(taken(table, "a", "cpu") == 0);
+}
+
 TEST_CASE("node table: a resource beyond the number of those that are counted is on no node") {
   NodeTable table;
   for (int i = 0; i < 300; ++i) table.resource("example.com/r" + std::to_string(i));
